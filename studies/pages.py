@@ -18,7 +18,7 @@ from acidtest.audit.finding import Finding
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput
 from acidtest.journal.models import NOT_APPLICABLE, Explored, Journal, PlaceFacts, Recording
-from acidtest.report import disk_test, growth_charts
+from acidtest.report import disk_test, growth_charts, pictures
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import number
 from acidtest.report.page import plots
@@ -27,7 +27,7 @@ from acidtest.report.probe import layer_text
 from acidtest.report.results import Results, results
 from acidtest.report.vega import Spec
 from acidtest.words import counted
-from studies import pictures, recordings, reports
+from studies import recordings, reports
 from studies.figures import FIGURES, At, Figure, Shown, shown
 from studies.study import ROOT, Command, Experiment, Held, Kind, Ours, Picture, Published, Report, fits, names, read
 from studies.study import Table as OfText

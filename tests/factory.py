@@ -33,6 +33,8 @@ from acidtest.journal.models import (
     PlaceFacts,
     Recording,
     SettingInForce,
+    Sizes,
+    SizeSample,
     StorageFailure,
     TableStatistics,
     Transactions,
@@ -263,6 +265,27 @@ def memory(
         "samples": samples,
     }
     return Memory(**(fields | changes))
+
+
+def sizes(*log_mb: float | None, database_mb: Sequence[float] = (), limit_mb: float | None = 4) -> Sizes:
+    """Of a log that was so large, second by second, and of a database; of 2 MB where nothing else is given."""
+    samples = [
+        SizeSample(at_s=second, database_bytes=int(1e6 * of), log_bytes=None if log is None else int(1e6 * log))
+        for second, (log, of) in enumerate(zip(log_mb, database_mb or [2.0] * len(log_mb), strict=True))
+    ]
+    limit = None if limit_mb is None else int(1e6 * limit_mb)
+    return Sizes(log="" if None in log_mb else "a.db-wal", log_limit_bytes=limit, samples=samples)
+
+
+def grown_logs() -> Journal:
+    """One row whose log is reused, one whose log grows, and one of a larger database that has none."""
+    held = {
+        "reused": sizes(4, 4, 4, 4, 4, 4, database_mb=[20, 20, 20, 20, 20, 20.1]),
+        "held": sizes(10, 30, 50, 70, 90, 110, database_mb=[20] * 6),
+        "none": sizes(*[None] * 6, database_mb=[40, 50, 60, 70, 80, 90]),
+    }
+    levels = {"workload": "tpcb", "engine": "sqlite", "durability": "os"}
+    return journal([recording({**levels, "reader": one}, n, sizes=of) for one, of in held.items() for n in (1, 2)])
 
 
 def limited() -> Journal:

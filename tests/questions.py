@@ -33,7 +33,7 @@ def engines(*words: str) -> tuple[Chosen, ...]:
 
 def answers(*words: str, storage: str = "directory", seconds: float = 600, **more: Any) -> Answers:
     """For these engines, by id, by family or by URL."""
-    given = {"time": f"{seconds:g}s", "file": "my.toml", "name": "my", "filesystems": FILESYSTEMS, "sql": SHOP}
+    given = {"time": f"{seconds:g}s", "file": "my.toml", "name": "my", "filesystems": FILESYSTEMS}
     return Answers(engines(*words), STORAGES[storage], seconds, **(given | more))
 
 

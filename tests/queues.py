@@ -14,6 +14,7 @@ from acidtest.limits import limit_of
 
 Kind = Literal["M/M/1", "M/D/1"]
 WARMUP_S = 5.0
+STALL_S = 3.0
 EMPTY = Histogram(count=0, min_ns=0, max_ns=0, mean_ns=0.0, buckets=[])
 CPU = Cpu(process_user_s=0.0, process_system_s=0.0, sampled_transactions=0, generator_us_per_transaction=0.0,
           session_us_per_transaction=0.0, clock_read_ns=0.0)  # fmt: skip
@@ -39,8 +40,9 @@ def histogram(values_ns: np.ndarray) -> Histogram:
 class Server:
     """Serves one transaction after the other, in the order of arrival; arrivals are Poisson's."""
 
-    def __init__(self, kind: Kind, service_ms: float, seconds: float, seed: int) -> None:
-        self.kind, self.service_s, self.seconds = kind, service_ms / 1e3, seconds
+    def __init__(self, kind: Kind, service_ms: float, seconds: float, seed: int, stalls: float = 0.0) -> None:
+        """``stalls``: in that share of the runs it stands still once, for ``STALL_S``."""
+        self.kind, self.service_s, self.seconds, self.stalls = kind, service_ms / 1e3, seconds, stalls
         self._random = np.random.default_rng(seed)
 
     def run(self, rate_per_s: float | None) -> RunResult:
@@ -54,6 +56,8 @@ class Server:
         arrived = np.cumsum(self._random.exponential(1 / rate_per_s, int(end_s * rate_per_s * 1.2) + 200))
         arrived = arrived[arrived < end_s]
         services = self._services(len(arrived))
+        if self.stalls and self._random.random() < self.stalls:
+            services[self._random.integers(len(services) // 2)] += STALL_S
         worked = np.cumsum(services)
         ended = worked + np.maximum.accumulate(arrived - (worked - services))  # Lindley's recursion, unrolled
         due = arrived >= WARMUP_S

@@ -128,9 +128,11 @@ def cannot_write(path: os.PathLike[str], error: OSError, otherwise: str, *, into
 
 
 def nearest(word: str, allowed: Iterable[str]) -> str:
-    """The allowed word most like ``word``, or "" when none is near."""
-    close = difflib.get_close_matches(word.lower(), list(allowed), n=1, cutoff=0.6)
-    return close[0] if close else ""
+    """The allowed word most like ``word``, or "" when none is near. Of "place.start" its last part counts as well."""
+    whole = {one: one for one in allowed}
+    whole = {last: one for one in whole if (last := one.rpartition(".")[2]).isidentifier()} | whole
+    close = difflib.get_close_matches(word.lower(), whole, n=1, cutoff=0.6)
+    return whole[close[0]] if close else ""
 
 
 def not_among(what: str, word: str, allowed: Iterable[str]) -> str:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from acidtest.risk import ANY_COMMITS, NO_RISK, Risk, Settings
+from acidtest.filesystems import flushes_each_write
+from acidtest.risk import ANY_COMMITS, ANYHOW, NO_RISK, Risk, Settings
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,15 @@ class Family:
     # What its levels do not say: by the beginning of an engine's id, in a few words.
     faults: Mapping[str, str] = field(default_factory=dict)
 
+    def risk_on(self, level: str, settings: Settings, filesystem: str, mount_options: str) -> Risk:
+        """``risk`` on a file system with these mount options. Where each write is flushed, a crash of the OS or a power
+        cut takes what the end of the engine's process takes, and beyond that what it may take at ``drive``."""
+        risk = self.risk(level, settings)
+        if not flushes_each_write(filesystem, mount_options):
+            return risk
+        breaks = ANYHOW if risk.breaks_when_killed else self.risk("drive", settings).breaks
+        return replace(risk, lost=risk.lost_when_killed, breaks=breaks)
+
     def fault(self, engine: str) -> str:
         """What the engine of this id was seen to lose at any level; "" when nothing is known."""
         return next((words for begins, words in self.faults.items() if engine.startswith(begins)), "")
@@ -90,7 +100,7 @@ def _postgresql_risk(level: str, settings: Settings) -> Risk:
     if level == "drive":
         return Risk(breaks=torn)
     last = f"up to {3 * _seconds(settings.get('wal_writer_delay'), 0.2):g} s of commits" if level == "none" else ""
-    if level == "none" and settings.get("fsync") == "true":
+    if level == "none" and settings.get("fsync") != "false":
         return Risk(lost=last, lost_when_killed=last, breaks=torn)
     return replace(ANY_COMMITS, lost_when_killed=last)
 
@@ -207,7 +217,7 @@ FIREBIRD = Family(
         "use_file_system_cache": "usefilesystemcache",
         "file_system_cache_threshold_pages": "filesystemcachethreshold",
     },
-    faults={"firebird-": "a known fault can hide committed rows after a crash (docs/ENGINES.md)"},
+    faults={"firebird-": "a known fault can hide committed rows after a crash (acidtest help docs/ENGINES.md)"},
 )
 
 POSTGRESQL = Family(

@@ -252,6 +252,13 @@ NAMES = frozenset((*FILESYSTEMS, *IN_MEMORY, "zfs", "ntfs", "refs", "apfs"))
 WITHOUT_FLUSHES = frozenset((*(o for one in FILESYSTEMS.values() for o in one.without_flushes), "volatile"))
 
 
+def flushes_each_write(filesystem: str, mount_options: str) -> bool:
+    """Whether a write has reached the drive when it returns (mount(8), sync). dirsync says that of directories alone,
+    and of a file system that is not in the table nobody knows it."""
+    options = set(mount_options.split(","))
+    return filesystem in FILESYSTEMS and "sync" in options and not options & WITHOUT_FLUSHES
+
+
 def listed(name: str, device: str) -> list[Path]:
     """Where sysfs lists the device of a mounted file system that may have several, beside the others."""
     where = FILESYSTEMS[name].devices.format(device=device) if name in FILESYSTEMS else ""

@@ -91,7 +91,7 @@ def test_overlapping_runs_show_no_difference() -> None:
     assert judged.p is not None and judged.p > ALPHA
     assert judged.smallest_ratio is not None
     lower = 100 * (1 - judged.smallest_ratio)
-    assert judged.reason.endswith(f"a rate {lower:.2g} % lower would have been found (power 0.8)")
+    assert judged.reason.endswith(f"a rate {lower:.2g} % lower would probably have been noticed")
 
 
 def test_runs_that_vary_too_much_cannot_tell() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from acidtest.analysis.growth import (
 from acidtest.analysis.growth.answer import Estimate
 from acidtest.analysis.growth.curves import LOGARITHMIC_TIME, POWER, Reads, cache_misses, fit
 from acidtest.analysis.growth.knee import find, sharpest_step
-from acidtest.analysis.growth.words import share
+from acidtest.analysis.growth.words import change, plain, share
 from acidtest.analysis.summary import Interval
 from acidtest.journal.models import DatabaseSize, DatabaseStatistics, DeviceWork, IndexStatistics, Recording
 
@@ -76,8 +77,8 @@ def test_the_published_series_has_no_knee_at_memory_size() -> None:
     assert len(answer.sizes) == 11
     assert answer.knee.verdict == "no knee shown"
     assert answer.knee.near(answer.series.landmarks[0]) == (
-        "no knee shown at memory size (16 GB): one from which each doubling takes 10 % more would have been found "
-        "(power 0.8)"
+        "no knee shown at memory size (16 GB): one from which each doubling takes 10 % more would probably have been "
+        "noticed"
     )
     assert "No knee shown at memory size (16 GB)" in sentences(answer)[0]
     assert answer.loss is not None
@@ -141,16 +142,36 @@ def test_memory_outside_of_the_sizes_cannot_be_judged() -> None:
     assert answer.knee.near(answer.series.landmarks[0]).startswith("cannot tell whether there is a knee at memory")
 
 
-def test_a_step_is_told_and_is_no_knee() -> None:
+@pytest.mark.parametrize("leaves", [0.93, 0.5, 1.1, 1.32, 3.0])
+def test_a_step_in_either_direction_is_told_and_is_no_knee(leaves: float) -> None:
     def stepped(size: Floats) -> Floats:
-        return np.asarray(800 * size**-0.1 * np.where(size > 4.5, 0.93, 1))
+        return np.asarray(800 * size**-0.1 * np.where(size > 4.5, leaves, 1))
 
     x, z = logs(stepped, 11, 0.005, 3)
     step = sharpest_step(x, z)
     assert step is not None
     assert step.p < 0.05
     assert 2 ** x[step.after] < 4.5 < 2 ** x[step.after + 1]
-    assert step.share == pytest.approx(0.07, abs=0.02)
+    assert 1 - step.share == pytest.approx(leaves, rel=0.02)
+    answer = analyse(
+        Series("s", tuple(SizePoint(float(2**at), (float(np.exp(of)),)) for at, of in zip(x, z, strict=True)))
+    )
+    if answer.step is not None:  # beside a step down a cliff may fit as well
+        assert answer.per_doubling is not None
+        assert leaves < 1 or answer.per_doubling.value == pytest.approx(1 - 2**-0.1, abs=0.01)
+        (said,) = [one for one in sentences(answer) if "the rate steps" in one]
+        assert ("steps up" in said) == (leaves > 1)
+    assert answer.step is not None or leaves < 1
+
+
+@pytest.mark.parametrize("factor", [1e-9, 0.5, 1.0, 1.9, 2.1, 47.6, 999.7, 12345.0, 1e300])
+def test_a_change_is_printed_as_a_share_or_a_factor_and_never_as_a_power_of_ten(factor: float) -> None:
+    said = change(1 - factor)
+    assert "e+" not in said + plain(100 * (1 - factor))
+    assert "e-" not in said
+    assert said.startswith("×") == (factor > 2)
+    points = tuple(SizePoint(2.0**n * 1e6, (100 * min(max(factor, 0.1), 1e6) ** n,)) for n in range(4))
+    assert not re.search(r"\de[+-]\d", " ".join(sentences(analyse(Series("s", points)))))
 
 
 @pytest.mark.covering

@@ -61,6 +61,27 @@ FIREBIRD: dict[str, Scalar] = {
         ),
         ("firebird", {"in_limbo": 0}, {"in_limbo": 1}, "in-limbo", True),
         ("firebird", {"forced_writes": True}, {"forced_writes": False}, "forced-writes-off", True),
+        (
+            "firebird",
+            {"page_buffers": 256, "page_bytes": 4096, "pages": 100_000},
+            {"page_buffers": 255, "page_bytes": 4096, "pages": 100_000},
+            "cache-small",
+            False,
+        ),
+        (
+            "firebird",
+            {"page_buffers": 200, "page_bytes": 4096, "pages": 2_000},
+            {"page_buffers": 200, "page_bytes": 4096, "pages": 2_001},
+            "cache-small",
+            False,
+        ),
+        (
+            "postgresql",
+            {"shared_buffers": 16_384, "page_bytes": 8192, "pages": 1_000_000},
+            {"shared_buffers": 16_383, "page_bytes": 8192, "pages": 1_000_000},
+            "cache-small",
+            False,
+        ),
         ("firebird", {"backup_locked": False}, {"backup_locked": True}, "backup-lock", False),
         ("firebird", {"fragments": 999}, {"fragments": 1_000}, "records-fragmented", False),
         (
@@ -154,6 +175,18 @@ def test_what_became_of_the_oldest_transaction_decides_what_to_do(state: str | N
     assert said in sign.says and "gfix" in sign.do
 
 
+@pytest.mark.parametrize("gap", ["oldest_transaction", "oldest_active"])
+@pytest.mark.parametrize("is_held", [True, False, None])
+def test_nobody_is_told_to_end_a_program_that_has_no_file_open(gap: str, is_held: bool | None) -> None:
+    facts = dict.fromkeys(FIREBIRD, 50_000) | {"sweep_interval": 20_000, gap: 100, "oldest_state": "active"}
+    if gap == "oldest_active":
+        facts["oldest_transaction"] = 100
+    (sign,) = signs(inspected("firebird", facts, is_held=is_held))
+    assert ("end its program" in sign.do) == (is_held is not False)
+    assert ("takes it for rolled back" in sign.do) == (is_held is False)
+    assert "sweep" in sign.do or is_held is not False
+
+
 def test_a_deep_index_and_one_that_tells_few_rows_apart_are_told_with_their_figures() -> None:
     index = {"depth": 4, "keys": 50_000, "unique": 3, "duplicates": 49_997, "duplicates_max": 40_000}
     found = signs(inspected("firebird", FIREBIRD, statistics=statistics([], [index])))
@@ -172,7 +205,8 @@ def test_severe_things_come_first_and_each_has_all_that_it_takes() -> None:
 
 def test_what_is_listed_is_told_by_its_first_with_the_others_as_evidence() -> None:
     (sign,) = signs(inspected("mysql", listed={"without_primary_key": ["a: about 5 rows", "b: about 4 rows"]}))
-    assert "a: about 5 rows, and 1 more" in sign.says and len(sign.evidence) == 2
+    assert "a: about 5 rows. Another is like it: b." in sign.says
+    assert len(sign.evidence) == 2
 
 
 @pytest.mark.parametrize("family", ["firebird", "sqlite", "postgresql", "mysql"])

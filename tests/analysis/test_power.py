@@ -114,7 +114,7 @@ def test_a_series_that_would_have_missed_a_halving_cannot_tell() -> None:
     )
     calm = analyse(grown([2860, 2830, 2835, 2810, 2815, 2800]))
     assert calm.knee.verdict == "no knee shown"
-    assert "would have been found (power 0.8)" in sentences(calm)[0]
+    assert "would probably have been noticed" in sentences(calm)[0]
 
 
 def test_a_rare_loss_needs_many_cuts() -> None:

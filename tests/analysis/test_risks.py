@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acidtest.analysis.risks import known_faults, level_risks, risk_of
+from acidtest.analysis.risks import LevelRisk, known_faults, level_risks, risk_of
 from acidtest.analysis.samples import rows
 from acidtest.journal.models import Recording, SettingInForce
 from factory import cut, journal, recording, result, study
@@ -31,9 +31,13 @@ def row(engine: str, durability: str, *, kind: str = "commits", source: str = ""
 
 
 def found(*recordings: list[Recording], cuts: list[Recording] | None = None) -> list[tuple[str, tuple[str, ...], str]]:
-    held = journal([one for group in recordings for one in group])
-    risks = level_risks(rows(held.header, held.recordings), cuts or [])
+    risks = _risks(*recordings, cuts=cuts)
     return [(one.level, one.engines, one.risk.lost if one.risk else "?") for one in risks]
+
+
+def _risks(*recordings: list[Recording], cuts: list[Recording] | None = None) -> list[LevelRisk]:
+    held = journal([one for group in recordings for one in group])
+    return level_risks(rows(held.header, held.recordings), cuts or [])
 
 
 def test_engines_that_may_lose_the_same_are_together_and_the_weakest_level_is_first() -> None:
@@ -90,3 +94,18 @@ def test_known_faults_are_of_engines_that_ran() -> None:
     assert engines == ("firebird-4.0", "firebird-5.0")
     sqlite = journal(row("sqlite", "os"))
     assert known_faults(rows(sqlite.header, sqlite.recordings)) == {}
+
+
+def test_the_mount_options_in_force_are_part_of_the_risk() -> None:
+    usual = row("firebird-5.0", "os", storage="ext4")
+    flushed = [
+        one.model_copy(
+            update={"place": one.place.model_copy(update={"filesystem": "ext4", "mount_options": "rw,sync"})}
+        )
+        for one in row("firebird-5.0", "os", storage="ext4 sync")
+    ]
+    risks = [(one.engines, one.risk.lost if one.risk else "?") for one in _risks(usual, flushed)]
+    assert risks == [
+        (("firebird-5.0 (storage ext4)",), "commits"),
+        (("firebird-5.0 (storage ext4 sync)",), ""),
+    ]

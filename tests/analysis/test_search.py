@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import factory
-from acidtest.analysis.search import Found, Rules, SearchRun, Step, Taken, judged, next_step
+from acidtest.analysis.search import Found, Rules, SearchRun, Step, Taken, judged, next_step, unordered
 from acidtest.analysis.search.run import growing
 from acidtest.journal.protocol import ArrivalCounts, Histogram, Second
 from acidtest.limits import limit_of
@@ -70,6 +70,18 @@ def test_the_same_runs_give_the_same_search_again() -> None:
         assert step == one.step
         again.append(one)
     assert next_step(again, Rules()) == found
+
+
+def test_a_server_that_stands_still_in_a_tenth_of_its_runs_is_not_taken_for_a_slower_one() -> None:
+    truth = true_rate_per_s("M/D/1", SERVICE_MS, 0.99, 20.0)
+    near = dict.fromkeys((False, True), 0)
+    for again in near:
+        for seed in range(8):
+            server = Server("M/D/1", SERVICE_MS, 60.0, seed, stalls=0.1)
+            found, _ = searched(server, "p99 < 20 ms", Rules(again=again))
+            near[again] += found.confirmed is not None and found.confirmed.rate_per_s > 0.9 * truth
+    assert near[True] >= 7
+    assert near[False] < near[True], "and it is the second run at a rate that finds it"
 
 
 # ------------------------------------------------------------------------------------------- decision by decision
@@ -138,11 +150,38 @@ def test_the_ladder_ends_where_the_server_is_full() -> None:
     found, taken = answered(lambda rate: run(rate, 0.2) if rate < 600 else run(rate, 30, "unserved"))
     ladder = [one.step.rate_per_s for one in taken if one.step.phase == "ladder"]
     assert ladder[0] == pytest.approx(250, rel=0.01)
-    assert len(ladder) == 3
+    assert len(set(ladder)) == 3
     assert ladder[-1] == pytest.approx(700, rel=0.01)
     assert found.ending == "saturated"
     assert found.confirmed is not None
     assert 590 < found.confirmed.rate_per_s < 600
+
+
+@pytest.mark.parametrize("why", ["limit", "unserved", "growing"])
+def test_a_lone_refusal_below_a_rate_that_holds_is_tried_again_and_set_aside(why: str) -> None:
+    stalled: list[float] = []
+
+    def curve(rate: float) -> SearchRun:
+        if 450 < rate < 550 and not stalled:
+            stalled.append(rate)
+            return run(rate, 3.3, why)
+        return run(rate, rate / 900)
+
+    found, _ = answered(curve)
+    assert found.confirmed is not None
+    assert 880 < found.confirmed.rate_per_s <= 900
+    (rate,) = [one for one in found.rates if one.aside]
+    assert (rate.rate_per_s, len(rate.taken), rate.clearly_holds) == (stalled[0], 2, True)
+    assert unordered(found.rates) is None
+
+
+def test_rates_that_stay_out_of_order_are_named() -> None:
+    found, taken = answered(lambda rate: run(rate, 3.3 if 450 < rate < 550 else rate / 900))
+    pair = unordered(found.rates)
+    assert pair is not None
+    assert 450 < pair[0].rate_per_s < 550 < pair[1].rate_per_s
+    assert len(pair[0].first) == 2
+    assert sum(one.step.number == 2 and one.step.phase != "confirming" for one in taken) <= 2
 
 
 def test_rates_whose_runs_are_too_short_are_not_tried_again() -> None:

@@ -78,6 +78,10 @@ def binary(
     return Binary(HERE, "firebird", bits, machine, system, version, debug)
 
 
+def called(name: str, identity: str) -> Binary:
+    return replace(binary(), called=name, identity=identity)
+
+
 def database(buffers: int | None = None, page: int | None = 16384, size: int | None = None, *, fw: bool | None = None,
              name: str = "orders.fdb") -> Database:  # fmt: skip
     return Database(HERE, name, "firebird", None, size, page, buffers, fw)
@@ -125,6 +129,8 @@ SPEAKS_AND_NOT: list[tuple[Rule[Bench], Bench, Bench]] = [
      bench(side("a", "sqlite 3.45.3"), side("b", "sqlite 3.49.0"))),
     (builds.debug_build, bench(side("a", "firebird 5.0.1", binary(debug=True))),
      bench(side("a", "firebird 5.0.1", binary()))),
+    (builds.same_build, bench(side("a", "firebird 5.0.1", called("one", "f1")), side("b", "firebird 5.0.1", called("two", "f1"))),
+     bench(side("a", "firebird 5.0.1", called("one", "f1")), side("b", "firebird 5.0.1", called("one", "f1")))),
     (builds.architecture_differs, bench(side("a", "firebird 5.0.1", binary()), side("b", "firebird 5.0.1", binary(machine="aarch64"))),
      bench(side("a", "firebird 5.0.1", binary()), side("b", "firebird 5.0.1", binary(32, "x86")))),
     (builds.system_differs, bench(side("a", "firebird 5.0.1", binary()), side("b", "firebird 5.0.1", binary(system="Windows"))),

@@ -13,7 +13,7 @@ from rich.console import Console
 from acidtest.audit import importers, judge
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench, Configuration, Published, Setting, Side, Statement, Where
-from acidtest.audit.finding import Evidence, Finding, Found, rule
+from acidtest.audit.finding import LOWERED, Evidence, Finding, Found, rule
 from acidtest.report import findings as shown
 from acidtest.report import sarif
 
@@ -91,7 +91,11 @@ def test_a_sentence_is_prose() -> None:
     run = Published(Where("run.txt", 9), "fio", "writes", rate=5_000.0, terminals=1, flushed=True, unit="writes")
     turns = Statement(DRIVE, "turns", "a disk of 7,200 rpm", 7_200)
     found = _only(Bench([], published=[run], texts=[turns]), "faster-than-it-turns")
-    assert (found.severity, found.certainty, found.lowered) == ("doubtful", "read from prose", "it is read from prose")
+    assert (found.severity, found.certainty, found.lowered) == (
+        "doubtful",
+        "read from prose",
+        "it is read from prose, whose words may mean something else",
+    )
 
 
 def test_a_figure_against_itself_is_two_facts() -> None:
@@ -116,13 +120,13 @@ def test_it_is_shown() -> None:
     found = [Finding(a_rule, "One is not the other.", (ONE, OTHER)).weighed("guessed")]
     bench = Bench([], read=[("a.conf", "configuration")])
     (told,) = shown.as_json(bench, found, [])["findings"]
-    assert (told["certainty"], told["severity"], told["lowered"]) == ("guessed", "doubtful", "it is guessed")
+    assert (told["certainty"], told["severity"], told["lowered"]) == ("guessed", "doubtful", LOWERED["guessed"])
     assert told["disproved_by"] == "a longer look"
     (result,) = sarif.as_sarif(bench, found, [])["runs"][0]["results"]
     assert result["properties"] == {"certainty": "guessed", "disprovedBy": "a longer look"}
     output = io.StringIO()
     shown.print_findings(bench, found, [], Console(file=output, width=200))
-    assert "Not invalid, for it is guessed. It would be disproved by a longer look." in output.getvalue()
+    assert f"Doubtful, not invalid: {LOWERED['guessed']}. It would be disproved by a longer look." in output.getvalue()
 
 
 def test_what_two_readings_of_a_line_say_alike_counts_once() -> None:

@@ -12,7 +12,7 @@ from acidtest.analysis import samples
 from acidtest.audit import ours
 from acidtest.audit.bench import OURS
 from acidtest.audit.finding import Finding
-from acidtest.journal.models import GuestFacts, Recording
+from acidtest.journal.models import BuildFacts, EngineFacts, GuestFacts, Recording
 from acidtest.journal.protocol import ArrivalCounts, RunResult, Spread
 from insides import database_size
 
@@ -316,3 +316,16 @@ def test_results_of_others_are_told_from_ours() -> None:
     (found,) = ours.bench(journal, samples.rows(journal.header, journal.recordings)).published
     assert found.tool == OURS and found.terminals == 1 and found.durable_rate == pytest.approx(100, rel=0.01)
     assert replace(found, tool="pgbench") != found
+
+
+def test_two_builds_that_are_one_file_are_told() -> None:
+    def built(name: str, sha256: str, mode: str = "server") -> list[Recording]:
+        facts = BuildFacts(file="/opt/bin/postgres", sha256=sha256, options=[], series="postgresql-17")
+        engine = EngineFacts(id=name, version="17.1", architecture="x86-64", source="/opt", mode=mode, build=facts)
+        return [one.model_copy(update={"engine": engine}) for one in recordings(engine=name)]
+
+    (found,) = findings("same-build", built("old", "a" * 64), built("new", "a" * 64), built("other", "b" * 64))
+    assert found.text == "old and new are the same file."
+    assert found.severity == "doubtful"
+    assert findings("same-build", built("old", "a" * 64), built("new", "b" * 64)) == []
+    assert findings("same-build", built("old", "a" * 64), built("new", "a" * 64, "embedded")) == []

@@ -199,6 +199,17 @@ CASES: list[Case] = [
     ("cold-and-cached-reads", read_from("cold", 2), read_from("cold", 1)),
     ("cold-and-cached-reads", read_from("cold-machine", 2), read_from("warm", 2)),
     ("cold-and-cached-reads", read_from("cold", 2), read_from("cold", 2, "tpcb")),
+    *(
+        ("log-not-reused", row(SOUND, sizes=factory.sizes(10, 12, 14, 16, 18, 20)), row(SOUND, sizes=silent))
+        for silent in (
+            factory.sizes(1, 2, 3, 4, 5, 6),  # on its way to the size from which it is reused
+            factory.sizes(10, 12, 14, 14, 14, 14),  # reused from then on
+            factory.sizes(10, 40, 70, 5, 60, 90),  # emptied once
+            factory.sizes(10, 12, 14, 16, 18, 20, limit_mb=None),
+            factory.sizes(10, 20, 30),  # too short to tell
+            factory.sizes(*[None] * 6),
+        )
+    ),
     ("swapped", row(SOUND, memory=factory.memory(swap=4096)), row(SOUND, memory=factory.memory())),
     ("at-the-limit", of_size(70, limit_mib=64), of_size(130, limit_mib=64)),
     ("at-the-limit", of_size(60, limit_mib=64), of_size(60, limit_mib=None)),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from acidtest.analysis.samples import rows
@@ -19,6 +21,7 @@ from acidtest.audit.unchecked import cuts as of_cuts
 from acidtest.audit.unchecked import run as of_run
 from acidtest.cli import app
 from acidtest.journal.models import Recording, States, Verdict
+from acidtest.report import findings as shown
 from factory import cut, journal, memory, priced, recording, result
 
 KITS = Path(__file__).parents[1] / "kits"
@@ -344,3 +347,18 @@ def test_without_cuts_there_is_nothing_to_say() -> None:
 def test_the_words() -> None:
     assert in_words([Unchecked("a", "b"), Unchecked("c", "d")]) == "a (b); c (d)"
     assert (listed(["a"]), listed(["a", "b", "c"])) == ("a", "a, b and c")
+
+
+def test_files_that_are_passed_over_for_one_reason_are_counted_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importers, "SEARCHED_BYTES", 8)
+    (tmp_path / "pg_wal").mkdir()
+    for name in ("pg_wal/1", "pg_wal/2", "heap"):
+        (tmp_path / name).write_bytes(b"\0" * 9)
+    output = io.StringIO()
+    shown.print_findings(importers.read(tmp_path), [], [], Console(file=output, width=200))
+    assert (
+        "not read: 3 files: too large for a file of an unknown kind (2 in pg_wal, 1 in the top directory)"
+        in output.getvalue()
+    )

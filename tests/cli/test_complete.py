@@ -58,10 +58,25 @@ def complete(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         ("acidtest help powerc", ["powercut"]),
         ("acidtest audit . --except old-b", ["old-build="]),
         ("acidtest powerc", ["powercut"]),
+        ("acidtest help docs/PL", ["docs/PLACES.md", "docs/PLUG.md"]),
+        ("acidtest run @key", ["@key-value"]),
+        ("acidtest plug serve @shell", ["@shell-file"]),
+        ("acidtest experiments copy ste", ["steady"]),
     ],
 )  # fmt: skip
 def test_words_of_ours(complete: Complete, shell: str, line: str, words: list[str]) -> None:
     assert complete(shell, line) == words
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("acidtest powercut @ key", ["@key-value"]),
+        ("acidtest trace @ quick --engine mariadb-10.1", ["mariadb-10.11"]),
+    ],
+)
+def test_bash_breaks_a_word_after_the_mark(complete: Complete, line: str, words: list[str]) -> None:
+    assert complete("bash", line) == words
 
 
 def test_all_engines_rules_and_commands_are_offered(complete: Complete) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+import acidtest as package
 from acidtest import conductor
+from acidtest.cli import shipped
 from acidtest.errors import BadInput
 from acidtest.experiment import parse
 from acidtest.reference.find import find, near
@@ -204,3 +208,22 @@ def test_an_error_names_a_help_that_there_is(text: str, found: str | None) -> No
     assert words[:2] == ["acidtest", "help"]
     explained = find(".".join(words[2:]))
     assert [one.name for one in (*explained.keys, *explained.tables)] == ([found] if found else [])
+
+
+PAGE = re.compile(r"(acidtest help )?\b(docs/[A-Z-]+\.md)")
+
+
+def test_whoever_is_sent_to_a_page_can_print_it() -> None:
+    """Also from the wheel, beside which no docs/ lies: by ``acidtest help``, in every text of the code."""
+    for file in sorted(Path(package.__file__).parent.rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        remarks = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        for text in (text for text in texts if id(text) not in remarks):
+            for by, page in PAGE.findall(text.value):
+                assert by, f"{file}:{text.lineno}: write acidtest help {page}"
+                assert page in shipped.pages(), f"{file}:{text.lineno}: {page} is not there"
+
+
+def test_every_page_that_a_table_names_is_there() -> None:
+    assert {f"docs/{page.partition('#')[0]}" for table in tables() for page in table.pages} <= shipped.pages().keys()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from acidtest.cli import complete
+from acidtest.conductor import inspect
 from acidtest.conductor.inspect import redacted
 from acidtest.families import PRODUCTS, SERVERS
 from support import command
@@ -66,3 +70,28 @@ def test_the_beginnings_of_urls_are_completed() -> None:
     assert set(complete.SERVERS) == {f"{name}://" for name in words}
     assert complete.databases("my") == ["mysql://"]
     assert complete.databases("") == []
+
+
+def test_a_file_that_is_written_to_meanwhile_is_doubted(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    look = inspect._look_into_sqlite
+
+    def looked(*about: Any) -> Any:
+        os.utime(file, ns=(1, file.stat().st_mtime_ns + 1))  # as a write in place, which leaves its size
+        return look(*about)
+
+    assert command("inspect", file, "--no-read") == 0
+    assert "It was written to" not in capsys.readouterr().out
+    monkeypatch.setattr(inspect, "_look_into_sqlite", looked)
+    assert command("inspect", file, "--no-read") == 0
+    assert "It was written to while it was looked into" in capsys.readouterr().out
+
+
+def test_a_file_is_out_of_the_file_cache_before_it_is_read_cold(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = file.stat().st_size
+    drop = Mock(return_value=inspect.filecache.Residency(size, 4096, None, "mincore"))
+    monkeypatch.setattr(inspect.filecache, "drop", drop)
+    cold, warm = inspect._timed(file, 60, Mock()).passes
+    drop.assert_called_once_with([file])
+    assert (cold.cached_bytes_before, cold.bytes, warm.bytes) == (4096, size, size)

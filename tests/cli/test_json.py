@@ -73,6 +73,19 @@ def test_engines_that_are_installed_and_removed(acidtest, tmp_path: Path, monkey
     assert list((tmp_path / "engines").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("workload", "said"),
+    [
+        ("[workload.commits]\ncount = 1\n", "2 repetitions, runs interleaved)"),
+        ("[workload.numbered]\ncount = 1\n", "2 repetitions, cuts one combination after another)"),
+    ],
+)
+def test_a_plan_says_in_which_order(acidtest, tmp_path: Path, workload: str, said: str) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(f'name = "t"\nengine = "sqlite"\ndurability = "os"\nrepetitions = 2\n{workload}')
+    assert said in " ".join(acidtest("plan", str(file)).split())
+
+
 def test_a_plan_and_what_would_be_released(acidtest, tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text(

@@ -6,14 +6,17 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 import factory
-from acidtest.errors import cannot_write
+from acidtest.cli.diagnosing.keeping import keep as keep_diagnosis
+from acidtest.errors import AcidtestError, BadInput, cannot_write
 from acidtest.journal.models import Journal
 from acidtest.report import page, survival_page
 from support import command
@@ -144,6 +147,22 @@ def test_a_file_that_was_asked_for_is_written_or_refused(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 
+@pytest.mark.parametrize("option", ["--page", "--csv", "--parquet"])
+def test_a_dash_is_standard_output(
+    option: str, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command("report", kept / "run", option, tmp_path / "file") == 0
+    capfdbinary.readouterr()
+    assert command("report", kept / "run", option, "-") == 0
+    out, said = capfdbinary.readouterr()
+    assert out == (tmp_path / "file").read_bytes() or option == "--page"
+    assert out.startswith({"--page": b"<!doctype html>", "--csv": b'"', "--parquet": b"PAR1"}[option])
+    assert said and [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert command("report", kept / "run", option, "-", "--json") == 2
+    assert f"{option} and --json: standard output takes one of them".encode() in capfdbinary.readouterr().err
+
+
 def test_a_report_needs_no_right_to_write(
     kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -230,6 +249,56 @@ def test_a_damaged_line_is_told_by_a_report_in_its_json_and_on_its_page(
     assert said.removeprefix("acidtest: ").strip() in (directory / "report.html").read_text(encoding="utf-8")
 
 
+def test_a_report_is_read_against_another_base_without_a_new_run(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert command("report", kept / "run", "--json", "--page", page) == 0
+    before = json.loads(capsys.readouterr().out)
+    factor, level = next((f, row["levels"][f]) for f in before["base"] for row in before["rows"] if not row["is_base"])
+    assert command("report", kept / "run", "--json", "--page", page, "--base", f"{factor}={level}") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["base"] == {factor: level}
+    assert {row["levels"][factor] for row in found["rows"] if row["is_base"]} == {level}
+    for wrong, said in (("nothing", "FACTOR=LEVEL"), ("nothing=1", "factor"), (f"{factor}=nothing", "nothing")):
+        assert command("report", kept / "run", "--page", page, "--base", wrong) == 2
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("option", "begins"), [("--svg", b"<svg"), ("--png", b"\x89PNG")])
+def test_each_chart_is_a_file_with_its_caption(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, begins: bytes
+) -> None:
+    page, drawn = tmp_path / "page.html", tmp_path / "a" / "drawn"
+    assert command("report", kept / "run", "--page", page, option, drawn) == 0
+    charts = set(re.findall(r'<div id="([\w-]+)" role="img"', page.read_text(encoding="utf-8")))
+    assert {file.stem for file in drawn.iterdir()} == charts
+    assert charts
+    assert all(file.read_bytes().startswith(begins) for file in drawn.iterdir())
+    if option == "--svg":
+        text = " ".join(file.read_text(encoding="utf-8") for file in drawn.iterdir())
+        assert "bar and figure: median" in text or "median and 95 % interval" in text
+    (tmp_path / "file").touch()
+    assert command("report", kept / "run", "--page", page, option, tmp_path / "file") == 2
+    assert f"name another {option}" in capsys.readouterr().err
+
+
+def test_runs_without_a_common_combination_are_refused_with_what_differs(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = []
+    for level in ("drive", "none"):
+        levels = {"workload": "commits", "engine": "sqlite", "durability": level}
+        runs.append(keep(factory.journal([factory.recording(levels, n) for n in (1, 2)]), tmp_path / level))
+    assert command("compare", *runs) == 2
+    err = capsys.readouterr().err
+    assert "A has durability drive, B none" in err
+    assert f"acidtest compare {runs[0]} {runs[1]} --ignore durability" in err
+    assert command("compare", *runs, "--ignore", "durability", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["ignored"] == ["durability"]
+    assert command("compare", *runs, "--ignore", "durabillity") == 2
+
+
 def test_a_damaged_line_is_told_by_every_command_that_reads_a_journal(
     damaged: tuple[Path, str, str], kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -273,3 +342,24 @@ def test_a_name_that_is_not_utf8_is_refused_where_it_would_be_written_down(
     assert command("report", strange / "run") == 0  # somebody may have moved it
     assert "caf\\xe9/run/report.html" in capsys.readouterr().out
     assert (strange / "run" / "report.html").exists()
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.EMFILE, errno.EAGAIN])
+def test_an_error_of_the_system_that_nobody_has_foreseen_is_told_in_two_lines(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    why = os.strerror(number)
+    monkeypatch.setattr("acidtest.cli.app", Mock(side_effect=OSError(number, why, "/somewhere")))
+    assert command("report") == AcidtestError.exit_code
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"acidtest: /somewhere: {why}" and second.startswith("  mend that; ")
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt()])
+def test_a_diagnosis_that_cannot_be_kept_whole_is_not_kept(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidtest.cli.diagnosing.keeping.recordings.write", Mock(side_effect=error))
+    with pytest.raises(BadInput if isinstance(error, OSError) else type(error)):
+        keep_diagnosis(tmp_path / "out", Mock(next=None), None, None)
+    assert list(tmp_path.iterdir()) == []

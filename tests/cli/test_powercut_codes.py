@@ -62,15 +62,16 @@ def ran(
     ("recordings", "code", "tally"),
     [
         ([recorded(factory.cut(), "drive")], 0, "No loss was found."),
-        ([recorded(GONE, "os"), recorded(BROKEN, "none")], 0, "2 losses announced by the level or the drive, none unannounced."),
-        ([recorded(GONE, "os")], 0, "1 loss announced by the level or the drive, none unannounced."),
-        ([recorded(GONE.model_copy(update={"drive": "lie-about-flush"}), "drive")], 0, "1 loss announced by the level or"),
-        ([recorded(GONE, "drive")], 1, "No loss announced by the level or the drive, 1 unannounced."),
+        ([recorded(GONE, "os"), recorded(BROKEN, "none")], 0, "In 2 of 2 cuts acknowledged commits were lost or damaged, as permitted by the level or the drive."),
+        ([recorded(GONE, "os")], 0, "In 1 of 1 cut acknowledged commits were lost or damaged, as permitted by the level or the drive."),
+        ([recorded(GONE.model_copy(update={"drive": "lie-about-flush"}), "drive")], 0, "In 1 of 1 cut acknowledged commits were lost or damaged, as permitted by the level or the drive"),
+        ([recorded(GONE, "drive")], 1, "In 1 of 1 cut acknowledged commits were lost or damaged, although nothing permits that."),
         ([recorded(GONE, "os"), recorded(BROKEN, "os"), recorded(factory.cut("unknown"), "os")], 1,
-         "1 loss announced by the level or the drive, 1 unannounced. 1 cut is unknown."),
+         "In 1 of 3 cuts acknowledged commits were lost or damaged, although nothing permits that; in 1 more, as "
+         "permitted by the level or the drive. 1 cut is unknown."),
         ([recorded(factory.cut("unknown"), "os")], 0, "No loss was found. 1 cut is unknown."),
-        ([recorded(GONE, "os"), recorded(None, "os", status="invalid", reason="x")], 1, "1 loss announced"),
-        ([recorded(GONE, "drive"), recorded(None, "os", status="failed", reason="x")], 3, "1 unannounced"),
+        ([recorded(GONE, "os"), recorded(None, "os", status="invalid", reason="x")], 1, "In 1 of 2 cuts acknowledged commits were lost or damaged, as permitted by the level"),
+        ([recorded(GONE, "drive"), recorded(None, "os", status="failed", reason="x")], 3, "In 1 of 2 cuts acknowledged commits were lost or damaged, although nothing permits that."),
     ],
 )  # fmt: skip
 def test_only_what_nobody_announced_is_code_1(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
+from unittest.mock import Mock
 
 import pytest
 
 from acidtest.cli import stopping
+from acidtest.cli.diagnosing.cells import _Enough, _Until
 from acidtest.cli.stopping import Stopped, heeded, leaving
 
 SIGNALS = [(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143), (signal.SIGHUP, "SIGHUP", 129)]
@@ -72,3 +75,11 @@ def test_the_command_is_named_with_what_it_leaves(monkeypatch: pytest.MonkeyPatc
             assert stopping.goes_on()
         assert not stopping.goes_on()
         assert stopping.left().startswith("nothing is lost, and the same command begins anew: acidtest run ")
+
+
+def test_a_diagnosis_begins_no_cell_after_its_time() -> None:
+    watcher, cell = Mock(), Mock()
+    _Until(watcher, math.inf).cell_begins(cell, 1.0)
+    watcher.cell_begins.assert_called_once_with(cell, 1.0)
+    with pytest.raises(_Enough):
+        _Until(watcher, -math.inf).cell_begins(cell, 1.0)

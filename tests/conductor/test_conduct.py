@@ -16,6 +16,7 @@ from acidtest.conductor.context import RunContext
 from acidtest.conductor.grid import _place_of
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder
+from acidtest.conductor.run import output_of
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.experiment import parse
@@ -98,6 +99,9 @@ def test_recordings_that_do_not_count_are_run_again(three_cells: Plan, tmp_path:
     conduct(three_cells, AllAtOnce(), again, Path("t.toml"), Mock())
     assert conduct(three_cells, AllAtOnce(), again, Path("t.toml"), Mock()).ran == 1
     assert len(journal_lines(out)) == 4
+    for asked, runs in ((False, 0), (True, 3)):
+        retried = output_of(three_cells, out, retry_failed=asked)
+        assert conduct(three_cells, AllAtOnce(), retried, Path("t.toml"), Mock()).ran == runs
 
 
 def test_the_place_of_a_cell_that_fails_is_released(monkeypatch: pytest.MonkeyPatch) -> None:

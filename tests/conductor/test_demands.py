@@ -267,16 +267,16 @@ def asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> li
     ("family", "setting", "levels", "expected"),
     [
         ("postgresql", "postgresql.work_mem_mb", [4, 64],
-         ["t.toml: fsync = false is demanded of mine by durability os, which has true",
-          "t.toml: postgresql.work_mem_mb = 64 is demanded of mine, which has 4"]),
+         ['t.toml: level os needs fsync = false; server "mine" has true',
+          't.toml: postgresql.work_mem_mb = 64 is asked for; server "mine" has 4']),
         ("postgresql", "postgresql.io_method", ["sync"],
-         ["t.toml: fsync = false is demanded of mine by durability os, which has true",
-          "t.toml: postgresql.io_method = sync is demanded of mine, which has no such setting"]),
+         ['t.toml: level os needs fsync = false; server "mine" has true',
+          't.toml: postgresql.io_method = sync is asked for; server "mine" has no such setting']),
         ("mysql", "mysql.isolation", ["read_committed"],
-         ["t.toml: innodb_flush_log_at_trx_commit = 2 is demanded of mine by durability os, which has 1"]),
+         ['t.toml: level os needs innodb_flush_log_at_trx_commit = 2; server "mine" has 1']),
         ("firebird", "firebird.deadlock_timeout_s", [10, 3],
-         ["t.toml: forced_writes = false is demanded of mine by durability os, which has true",
-          "t.toml: firebird.deadlock_timeout_s = 3 is demanded of mine, which has 10"]),
+         ['t.toml: level os needs forced_writes = false; server "mine" has true',
+          't.toml: firebird.deadlock_timeout_s = 3 is asked for; server "mine" has 10']),
     ],
 )  # fmt: skip
 def test_what_a_server_does_not_have_is_said_once(

@@ -5,22 +5,27 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import socket
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from acidtest import plan
 from acidtest.conductor.base import Begun, Conductor, Ended, Steps
-from acidtest.conductor.cell import recorded
+from acidtest.conductor.cell import measure, recorded
 from acidtest.conductor.conduct import conduct
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.failing import why_failed
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome
+from acidtest.conductor.rig import Refused
 from acidtest.engine import Engine
 from acidtest.engine.base import Offer
+from acidtest.engine.foreign import ForeignServer
 from acidtest.engine.sqlite.engine import Sqlite
 from acidtest.errors import AcidtestError, CellFailed, MachineLacks
 from acidtest.experiment import parse
@@ -149,6 +154,23 @@ def test_a_server_by_url_that_went_away_is_named_with_what_to_do() -> None:
     )
 
 
+def test_a_statement_that_a_server_refuses_is_to_be_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = Refused("loading: shop/first.sql:3: could not determine data type of parameter $1")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = Mock(
+            spec=ForeignServer, private=False, address=Mock(host="127.0.0.1", port=listening.getsockname()[1])
+        )
+        server.gone.return_value = None
+        server.last_facts.return_value = Mock(source="postgresql://me@here/test")
+        assert why_failed(refused, server) == (
+            f"{refused.message}; mend the statement there; where the type of a parameter is not known, write "
+            "cast(:name as integer)"
+        )
+        gone = why_failed(Refused("opening the database: no such user"), server)
+    assert gone.endswith("see whether the server still runs and lets acidtest in")
+    assert why_failed(refused, server).endswith("see whether the server still runs and lets acidtest in")
+
+
 def test_what_could_not_be_released_is_no_failed_cell(bench: Bench) -> None:
     busy = OSError(errno.EBUSY, "Device or resource busy", "/mnt/x")
     with pytest.raises(AcidtestError, match="/mnt/x: could not be released"):
@@ -221,3 +243,19 @@ def test_the_cell_of_a_damaged_line_runs_again_and_the_line_is_told(bench: Bench
     doubts.reset_mock()
     assert bench.run(raising(GONE), doubts=doubts) == 0
     doubts.assert_not_called()
+
+
+@pytest.mark.parametrize("work", [None, CellFailed("the rig ended")])
+def test_a_server_that_has_died_is_noticed_however_its_work_ended(
+    bench: Bench, work: Exception | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidtest.conductor.cell.run_in_rig", Mock(side_effect=[work]))
+    monkeypatch.setattr("acidtest.conductor.cell.CellDevice", Mock())
+    died = "it ended with code 0; its log ends: "
+    instance = Mock(died=Mock(return_value=died), database_files=Mock(return_value=[bench.place]))
+    outcome, cell = CellOutcome(), bench.plan.cells[0]
+    context: Any = Mock(generators=None, engine=Mock(return_value=Mock(adopt=Mock(return_value=instance))))
+    with suppress(CellFailed):
+        measure(cell, context, Mock(disk_log=Mock(return_value=None)), bench.place, outcome)
+    assert outcome.died == died
+    instance.release.assert_called_once_with()

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,10 +20,13 @@ LIMITED = PlaceSpec(memory_mb=64)
 
 
 class Nothing:
-    """Stands for a database that has no files and an engine that has no cache."""
+    """Stands for a database of these files, or none, and an engine that has no cache."""
+
+    def __init__(self, *files: Path) -> None:
+        self._files = list(files)
 
     def database_files(self) -> list[Path]:
-        return []
+        return self._files
 
     def cache_bytes(self, settings: Any, sessions: int) -> None:
         return None
@@ -89,3 +93,18 @@ def test_swap_that_was_asked_for_is_read_back(ledger: Ledger) -> None:
         memory._swap_bytes = 0
         (wrong,) = [setting for setting in memory.settings() if setting.name == "place.swap_mb"]
         assert (wrong.in_force, wrong.agrees) == ("0", False)
+
+
+@pytest.mark.parametrize("start", ["cold", "cold-machine"])
+@pytest.mark.parametrize(("resident", "agrees"), [(0, True), (90, False), (100, False)])
+def test_a_cold_start_counts_only_if_the_database_is_out_of_the_file_cache(
+    start: str, resident: int, agrees: bool, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidtest.conductor.memory.filecache.drop", Mock())
+    monkeypatch.setattr("acidtest.conductor.memory.filecache.drop_machine", Mock())
+    at_start = Residency(100, resident, None, "mincore")
+    monkeypatch.setattr("acidtest.conductor.memory.filecache.residency", Mock(return_value=at_start))
+    with CellMemory(PlaceSpec(start=start), ledger) as memory:  # type: ignore[arg-type]
+        memory.begin(Nothing(tmp_path))  # type: ignore[arg-type]
+        (found,) = memory.settings()
+    assert (found.name, found.asked, found.agrees) == ("place.start", start, agrees)

@@ -54,7 +54,7 @@ def refusal(*arguments: str) -> BadInput:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_and_defaults_are_enough(question: str) -> None:
-    engines = ["--engine", "firebird-4.0,firebird-5.0"] if question == "build" else []
+    engines = ["--engine", "firebird-4.0,firebird-5.0"] if QUESTIONS[question].compares_engines else []
     done = init("--question", question, *engines, "--yes", "--json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -104,7 +104,7 @@ def test_a_file_that_is_there_is_kept_unless_it_is_forced() -> None:
         (["nowhere/my.toml", "--question", "durability"], "is no directory"),
         ([".", "--question", "durability"], "is a directory"),
         (["_.toml", "--question", "durability"], "no name"),
-        (["--question", "durability", "--sql", "shop"], "is of another question"),
+        (["--question", "durability", "--sql", "shop"], "has a workload of its own"),
         (["--sql", "missing.sql"], "there is no such file"),
         (["--sql", "a/b"], "a is no directory"),
         (["--sql", "a", "--sql", "b"], "name one folder"),
@@ -174,7 +174,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 def test_what_is_wrong_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     typed = iter([
-        "", "9", "wat", "1, 2", "page-and-cache",  # the question
+        "", "99", "wat", "1, 2", "page-and-cache",  # the question
         "sqlite, firebird-5.0", "firebird-5.0",  # engines of two families have settings of their own
         "/nowhere", "a, b", "disk",
         "soon", "2s", "2m",
@@ -262,6 +262,7 @@ def terminal() -> Iterator[Callable[..., Terminal]]:
 def test_a_dialogue_in_a_terminal_ends_with_a_file(terminal: Callable[..., Terminal]) -> None:
     asked = terminal("--engine", "sqlite")
     asked.answer("What is to be found out", b"2\n")
+    asked.answer("Also levels at which a power cut may break the database", b"no\n")
     asked.answer("On which storage", b"\n")
     asked.answer("How long may it take", b"1m\n")
     asked.answer("Into which file", b"mine.toml\n")
@@ -269,6 +270,7 @@ def test_a_dialogue_in_a_terminal_ends_with_a_file(terminal: Callable[..., Termi
     assert "acidtest run mine.toml --out results/mine" in asked.shown
     read = experiment.read(Path("mine.toml"))
     assert (read.name, read.title) == ("mine", "What a durability level costs on sqlite")
+    assert {cell.durability for cell in conductor.plan_of(read).cells} == {"os", "drive"}
 
 
 @pytest.mark.parametrize("key", [b"\x03", b"\x04"], ids=["Ctrl-C", "Ctrl-D"])
@@ -353,6 +355,12 @@ def test_the_dialogue_asks_which_sql(terminal: Callable[..., Terminal]) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------- and it is run
+
+
+@pytest.mark.parametrize(("whole", "levels"), [((), {"none", "os", "drive"}), (("--whole",), {"os", "drive"})])
+def test_levels_at_which_the_database_may_break_are_left_out_if_asked(whole: tuple[str, ...], levels: set[str]) -> None:
+    assert init("--question", "durability", "--engine", "sqlite", "--yes", "--force", *whole).exit_code == 0
+    assert {cell.durability for cell in conductor.plan_of(experiment.read(Path("durability.toml"))).cells} == levels
 
 
 def test_what_was_written_runs_as_planned(acidtest: Run) -> None:

@@ -208,7 +208,7 @@ def test_a_program_is_cut_where_its_check_notices_a_loss(machines: Machines) -> 
     drive, is not cut at all."""
     outside = machines.file.parent / "outside"
     outside.mkdir()
-    levels = ["sound", "unflushed", "credulous", "elsewhere"]
+    levels = ["sound", "unflushed", "buffered", "credulous", "elsewhere"]
     # Its check looks for each item in the whole file: many of them would take it minutes.
     text = faulty_program.TEXT.replace("@OUTSIDE@", str(outside)).replace("n=$((n + 1))", "n=$((n + 1)); sleep 0.02")
     machines.file.write_text(f"{text}[factors]\ndurability = {json.dumps(levels)}\n")
@@ -217,7 +217,8 @@ def test_a_program_is_cut_where_its_check_notices_a_loss(machines: Machines) -> 
     assert code == 1, said  # a loss that its level does not announce
     cuts = {one["cell"].split("/")[2].partition("#")[0]: one["cut"] for one in told["cuts"]}
     assert {level: one["verdict"] for level, one in cuts.items()} == {
-        "sound": "survived", "unflushed": "lost", "credulous": "unknown", "elsewhere": "unknown",
+        "sound": "survived", "unflushed": "lost",
+        "buffered": "unknown", "credulous": "unknown", "elsewhere": "unknown",
     }, said  # fmt: skip
     for level in ("sound", "unflushed"):
         checks = cuts[level]["checks"]
@@ -227,9 +228,10 @@ def test_a_program_is_cut_where_its_check_notices_a_loss(machines: Machines) -> 
         assert cuts[level]["fate"]["acknowledged"] > 0
     assert cuts["unflushed"]["fate"]["lost"] > 0
     assert cuts["unflushed"]["reasons"][0].startswith('item "item-')
+    assert "does it buffer its output?" in " / ".join(cuts["buffered"]["reasons"])
     assert "which was never written: its answers prove nothing" in " / ".join(cuts["credulous"]["reasons"])
     assert "in data that were made anew, program.check did not answer missing for" in cuts["elsewhere"]["reasons"][0]
-    assert cuts["elsewhere"]["at_s"] == cuts["credulous"]["at_s"] == 0  # no power was cut
+    assert cuts["elsewhere"]["at_s"] == cuts["buffered"]["at_s"] == cuts["credulous"]["at_s"] == 0  # no power was cut
     assert told["losses"] == {"announced": 0, "unannounced": 1}
 
 

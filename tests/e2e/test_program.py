@@ -72,7 +72,7 @@ def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Callable[...
     assert code == 3  # one could not be made
     verdicts = {level: one["cut"]["verdict"] for level, one in cuts.items() if one["status"] == "done"}
     assert verdicts == {
-        "sound": "survived", "credulous": "unknown", "elsewhere": "unknown", "unhelpful": "unknown",
+        "sound": "survived", "grouped": "survived", "buffered": "unknown", "credulous": "unknown", "elsewhere": "unknown", "unhelpful": "unknown",
         "unflushed": "lost",
     }  # fmt: skip
     reasons = {level: " / ".join(cuts[level]["cut"]["reasons"]) for level in verdicts}
@@ -81,6 +81,7 @@ def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Callable[...
         "on a disk that had lost everything written since the start, program.check did not answer missing"
         in (reasons["elsewhere"])
     )
+    assert "in one write with the next: does it buffer its output?" in reasons["buffered"]
     assert "program.check ended with code 7: no client is here" in reasons["unhelpful"]
     assert cuts["unprepared"]["reason"] == "program.setup ended with code 3: no room"
     assert cuts["unflushed"]["unannounced"]
@@ -95,10 +96,11 @@ def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Callable[...
 def test_crash_states_of_a_program(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "faults.toml"
     text = FAULTS.replace("@OUTSIDE@", str(tmp_path)).replace('"disk"', '"disk"\ndisk_failure = "crash-states"')
-    file.write_text(f'{text}disk_states = 8\n[factors]\ndurability = ["sound", "unflushed"]\n')
+    file.write_text(f'{text}disk_states = 8\n[factors]\ndurability = ["sound", "buffered", "unflushed"]\n')
     _, told = cut(acidtest, file, tmp_path / "out", "--cuts", "1")
     found = {one["levels"]["durability"]: (one["verdict"], one["crash_states"]) for one in told["combinations"]}
     assert found["sound"] == ("survived", 8)
+    assert found["buffered"][0] != "survived"
     assert found["unflushed"][0] == "lost"
 
 

@@ -307,13 +307,13 @@ def test_what_the_server_does_not_have_is_refused_once_before_the_first_cell(
     assert ran.returncode == 2, (ran.stdout, ran.stderr)
     lines = ran.stderr.splitlines()
     asked, has = (
-        f"{file}: {of_level} is demanded of mine by durability os, which has",
+        f'{file}: level os needs {of_level}; server "mine" has',
         "ask for durability drive, or set it so",
     )
     assert [asked in line for line in lines].count(True) == 1
     assert [has in line for line in lines].count(True) == 1
     for name, value, found in of_settings:
-        wanted = f"{own.family}.{name} = {str(value).lower()} is demanded of mine, which {found}"
+        wanted = f'{own.family}.{name} = {str(value).lower()} is asked for; server "mine" {found}'
         assert [wanted in line for line in lines].count(True) == 1, lines
     assert lines[-1].strip() == "3 errors"
     assert not (tmp_path / "out").exists()

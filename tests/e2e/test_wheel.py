@@ -50,6 +50,15 @@ def test_it_runs_an_experiment_with_the_rig_of_the_wheel(installed: Path, tmp_pa
 
     (rig,) = [f for f in json.loads(acidtest("doctor", "--json"))["findings"] if f["what"] == "rig"]
     assert rig["detail"].endswith(f"({installed / 'bin' / 'acidtest-rig'})")
+    assert {"quick", "key-value", "shell-file"} <= {
+        one["name"] for one in json.loads(acidtest("experiments", "list", "--json"))
+    }
+    assert len(json.loads(acidtest("plan", "@key-value", "--quick", "--json"))["cells"]) > 1
+    assert "20 cells" in acidtest("plan", "@quick")
+    assert acidtest("experiments", "copy", "@shell-file", "copied").splitlines()[1:] == [
+        "copied/programs/shell-file/load", "copied/programs/shell-file/check",
+    ]  # fmt: skip
+    assert acidtest("help", "docs/ENGINES.md").startswith("# Engines")
     assert "commits/s" in acidtest("run", "small.toml", "--out", "out")
     assert (tmp_path / "out" / "report.html").stat().st_size > 100_000
     where = subprocess.run(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acidtest import kept
+from acidtest import conductor, experiment, kept
 from acidtest.engine import catalogue
 from acidtest.engine.base import Engine
 from acidtest.engine.builds import Wanted, product_at
@@ -110,6 +110,12 @@ def test_a_firebird_is_found_where_archives_and_build_trees_have_it(tmp_path: Pa
     assert product_at(tmp_path) == "firebird"
 
 
+def test_a_path_in_place_of_a_name_is_told_what_to_do() -> None:
+    with pytest.raises(BadInput, match='"/opt/pg 17" is a path') as caught:
+        catalogue.describe("/opt/pg 17")
+    assert caught.value.remedy.endswith("acidtest engines add my-build '/opt/pg 17'")
+
+
 @pytest.mark.parametrize("kept_bytes", [100, 4096, -1])
 def test_a_file_that_is_cut_off_is_refused(tmp_path: Path, kept_bytes: int) -> None:
     file = tmp_path / "libsqlite3.so"
@@ -183,6 +189,19 @@ def test_a_newer_postgresql_is_run_as_the_newest_that_is_known(postgres: Callabl
     assert "io_method" in engine.setting_specs()
     assert engine.durability("drive", {}).means
     assert build("postgresql", postgres("16.1")).notes() == []
+
+
+def test_a_plan_tells_builds_that_are_one_file(postgres: Callable[[str], Path]) -> None:
+    path = postgres("16.1")
+    text = 'name = "t"\nrepetitions = 1\ndurability = "os"\n[workload.commits]\ncount = 1\n'
+    text += '[factors]\nengine = ["one", "two"]\n'
+    for name in ("one", "two"):
+        text += f'[engines.{name}]\nfamily = "postgresql"\npath = "{path}"\n'
+    (said,) = conductor.same_builds(conductor.plan_of(experiment.parse(text, "t.toml")))
+    assert said.startswith("one and two are the same file (")
+    other = text.replace(f'two]\nfamily = "postgresql"\npath = "{path}"', 'two]\nfamily = "sqlite"\npath = "LIBRARY"')
+    other = other.replace("LIBRARY", str(sqlite_library()))
+    assert conductor.same_builds(conductor.plan_of(experiment.parse(other, "t.toml"))) == []
 
 
 def test_an_older_one_than_any_known_is_refused(postgres: Callable[[str], Path], mysql: Callable[[str], Path]) -> None:

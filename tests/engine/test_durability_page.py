@@ -31,7 +31,7 @@ def test_the_table_is_the_code(engine_id: str, level: str) -> None:
     ("engine_id", "level", "settings"),
     [
         ("sqlite", "drive", {"journal_mode": "delete"}),
-        ("postgresql-15", "none", {"fsync": True}),
+        ("postgresql-15", "none", {"fsync": False}),
         ("postgresql-15", "drive", {"full_page_writes": False}),
         ("mysql-5.5", "drive", {"log_bin": True}),
         ("mysql-5.5", "drive", {"innodb_doublewrite": False}),

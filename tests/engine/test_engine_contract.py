@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,9 @@ def runs_with_everything_in_force(engine: Engine, instance: Instance, ledger: Le
     assert in_force(instance, events)
     assert instance.log() == ""
     assert instance.died() is None
+    log = instance.log_files()
+    assert bool(log) is (engine.family != "firebird")
+    assert engine.embedded or all(path.exists() for path in log)
     instance.release()
     assert engine.durability(level, {}).means
     return events
@@ -149,10 +154,20 @@ def test_settings_reach_the_engine(engine: Engine, make: Make, ledger: Ledger) -
     if family.asked_once:
         asked = {name: value for name, value in asked.items() if name not in family.asked_once}
         instance = engine.adopt(instance.directory, asked, "drive")
-    found = in_force(instance, talk(instance, phases, ledger), family.shown_nowhere.get(engine.id, ()))
+    events = talk(instance, phases, ledger)
+    found = in_force(instance, events, family.shown_nowhere.get(engine.id, ()))
     assert set(asked) <= set(found)
     first = next(iter(asked))
     assert found[first] == str(asked[first])
+    answers = next(event for event in events if isinstance(event, Settings))
+    answered = {one.name for one in instance.settings_in_force([answers]) if one.source != "the rig's job"}
+    noticed = set()
+    for value, lie in product(answers.values, ("7777", "")):
+        values = [value.model_copy(update={"value": lie}) if one == value else one for one in answers.values]
+        with suppress(ValueError):  # nothing is no number
+            lied = instance.settings_in_force([answers.model_copy(update={"values": values})])
+            noticed |= {one.name for one in lied if one.is_wrong}
+    assert set(asked) & answered <= noticed
 
 
 def test_settings_that_the_engine_does_not_have_are_refused_by_name(engine: Engine) -> None:

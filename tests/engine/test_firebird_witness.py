@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
+from acidtest.engine.firebird.instance import FILE, FirebirdInstance
 from acidtest.engine.firebird.versions import CONF
-from acidtest.formats import firebird_locks
+from acidtest.formats import firebird_header, firebird_locks
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import (
     ClosedLoop,
@@ -117,3 +120,17 @@ def test_a_lock_table_of_another_version_is_none() -> None:
             firebird_locks.scan_interval_s(bytes(other))
     with pytest.raises(firebird_locks.NotALockTable, match="cut off"):
         firebird_locks.scan_interval_s(os.urandom(159))
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("flags", [0x02, 0x00])
+def test_forced_writes_are_compared_with_the_header_of_the_file(asked: bool, flags: int, tmp_path: Path) -> None:
+    page = bytearray(firebird_header.LENGTH)
+    page[0] = firebird_header.PAGE_TYPE_HEADER
+    struct.pack_into("<HH", page, 16, 8192, firebird_header.ODS_FIREBIRD_FLAG | firebird_header.KNOWN[-1])
+    struct.pack_into("<H", page, 42, flags)
+    (tmp_path / FILE).write_bytes(page)
+    instance = Mock(_settings={"forced_writes": asked}, directory=tmp_path)
+    assert FirebirdInstance._header(instance).agrees is (asked is bool(flags))
+    (tmp_path / FILE).write_bytes(page[:1])
+    assert FirebirdInstance._header(instance).agrees is False

@@ -33,6 +33,9 @@ from acidtest.workload import BY_KIND
 HISTORY = BY_KIND["history"].model_validate({"terminals": 3, "rows": 30, "open_ms": 20, "count": 60})
 CONDITIONS = set(HISTORY.conditions())
 RUN = RunPhase(terminals=3, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=60), retries=1000)
+ALONE = RUN.model_copy(
+    update={"terminals": 1}
+)  # what several roll back may stay in Firebird (findings/firebird-rollback)
 SQL = Path(__file__).parents[2] / "rig" / "workload" / "src" / "history"
 
 
@@ -65,15 +68,15 @@ def statements(dialect: str) -> dict[str, list[str]]:
 
 
 def test_the_model_agrees_until_something_is_planted(engine: Engine, loading: Instance, ledger: Ledger) -> None:
-    instance = loading
-    events = told(instance, ledger, [LoadPhase(), CheckPhase(), RUN, CheckPhase(), RUN, CheckPhase(), SurveyPhase()])
+    instance, run = loading, ALONE if engine.family == "firebird" else RUN
+    events = told(instance, ledger, [LoadPhase(), CheckPhase(), run, CheckPhase(), run, CheckPhase(), SurveyPhase()])
     assert checks(events) == [{}, {}, {}]
     survey = next(event for event in events if isinstance(event, Surveyed))
     counters = {one.terminal: one.counter for one in survey.terminals}
     assert sum(counter or 0 for counter in counters.values()) >= 120
     assert {one.terminal: one.whole for one in survey.terminals} == {of: [(0, n)] for of, n in counters.items()}
     # What another process has begun goes on as the history has it.
-    assert checks(told(instance, ledger, [RUN, CheckPhase(at_least=[180])], seed=13)) == [{}]
+    assert checks(told(instance, ledger, [run, CheckPhase(at_least=[180])], seed=13)) == [{}]
     if engine.family == "postgresql":
         paths_are_forced(instance, ledger)
     gone = "delete from history_rows where id in (select min(id) from history_rows group by owner)"

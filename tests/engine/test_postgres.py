@@ -22,8 +22,9 @@ import pytest
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, archives, catalogue, install
 from acidtest.engine.postgres.engine import Postgres
+from acidtest.engine.postgres.instance import PostgresInstance
 from acidtest.engine.postgres.log import worth_reading
-from acidtest.engine.postgres.versions import Version
+from acidtest.engine.postgres.versions import VERSIONS, Version
 from acidtest.errors import BadInput, CellFailed, MachineLacks
 from acidtest.files import state_directory
 from acidtest.journal.protocol import (
@@ -103,6 +104,15 @@ def test_release_leaves_no_process_and_no_shared_memory(adopt: Adopt, ledger: Le
     assert not any(map(alive, family))
     assert not any(path.exists() for path in shared)
     instance.release()
+
+
+def test_a_server_that_loses_its_power_leaves_no_shared_memory(tmp_path: Path) -> None:
+    instance = PostgresInstance("postgresql-18", VERSIONS[-1], tmp_path, tmp_path, {}, "drive")
+    segment = tmp_path / "PostgreSQL.1"
+    segment.touch()
+    instance._shared = {segment, tmp_path / "PostgreSQL.2"}  # one that the server has removed itself
+    instance.lose_power()
+    assert not segment.exists()
 
 
 @pytest.mark.usefixtures("engines_installed")

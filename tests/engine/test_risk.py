@@ -33,6 +33,23 @@ def test_a_level_promises_what_its_name_says(engine_id: str, level: str) -> None
 
 
 @pytest.mark.parametrize(("engine_id", "level"), LEVELS_OF_ENGINES)
+@pytest.mark.parametrize("options", ["rw,sync", "rw,dirsync", "rw,sync,nobarrier", "rw,relatime"])
+def test_a_mount_that_flushes_each_write_takes_what_is_handed_over_out_of_the_risk(
+    engine_id: str, level: str, options: str
+) -> None:
+    family = FAMILIES[catalogue.describe(engine_id).family]
+    usual, here = family.risk(level, {}), family.risk_on(level, {}, "ext4", options)
+    if options == "rw,sync":
+        assert (here.lost, bool(here.breaks)) == (usual.lost_when_killed, usual.breaks_when_killed)
+        assert here.lost_when_killed == usual.lost_when_killed
+    else:
+        assert here == usual
+    torn = family.risk_on(level, {"full_page_writes": "false", "innodb_doublewrite": "false"}, "ext4", options)
+    assert bool(torn.breaks) == (family.name in ("postgresql", "mysql") or bool(here.breaks))
+    assert family.risk_on(level, {}, "nfs", options) == usual
+
+
+@pytest.mark.parametrize(("engine_id", "level"), LEVELS_OF_ENGINES)
 def test_what_an_engine_says_of_a_level_ends_with_its_risk(engine_id: str, level: str) -> None:
     means = catalogue.describe(engine_id).durability(level, {}).means
     sentence = risk_of(engine_id, level, {}).sentence
@@ -45,8 +62,8 @@ def test_what_an_engine_says_of_a_level_ends_with_its_risk(engine_id: str, level
         ("sqlite", "none", {"journal_mode": "memory"}, Risk(lost="commits", breaks=ANYHOW, breaks_when_killed=True)),
         ("sqlite", "os", {}, Risk(lost="the commits since the last checkpoint")),
         ("firebird-5.0", "os", {}, Risk(lost="commits", breaks=ANYHOW)),
-        ("postgresql-17", "none", {"fsync": True}, Risk("up to 0.6 s of commits", "up to 0.6 s of commits")),
-        ("postgresql-17", "none", {}, Risk("commits", "up to 0.6 s of commits", ANYHOW)),
+        ("postgresql-17", "none", {}, Risk("up to 0.6 s of commits", "up to 0.6 s of commits")),
+        ("postgresql-17", "none", {"fsync": False}, Risk("commits", "up to 0.6 s of commits", ANYHOW)),
         ("postgresql-17", "drive", {"full_page_writes": False}, Risk(breaks="where a page of 8 kB is torn")),
         ("mysql-5.5", "none", {}, Risk("about the last second of commits", "about the last second of commits")),
         ("mysql-5.5", "os", {}, Risk("about the last second of commits")),

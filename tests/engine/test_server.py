@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,3 +52,27 @@ def test_a_crash_at_the_end_loses_nothing_once_all_databases_are_closed(
     tmp_path: Path, ledger: Ledger, files: list[Path]
 ) -> None:
     stopped(tmp_path, ledger, files, "closed")
+
+
+@pytest.mark.parametrize(("command", "how"), [("exit 0", "ended with code 0"), ("exit 3", "ended with code 3"),
+                                              ("kill -TERM $$", "was killed by signal 15")])  # fmt: skip
+def test_a_server_that_ends_unasked_has_died_however_it_ended(
+    command: str, how: str, tmp_path: Path, ledger: Ledger
+) -> None:
+    server, told = Server("theirs", tmp_path / "log"), tmp_path / "told"
+    os.mkfifo(told)
+    run = ["sh", "-c", f"read line <{told}; {command}"]
+    server.start(ledger, run, environment=os.environ, ready=lambda: True)
+    assert server.died() is None
+    told.write_text("end\n")
+    assert server.died(60) == f"it {how}; its log ends: its log is empty"
+    server.kill()
+    assert server.died() is None
+
+
+def test_a_server_that_was_killed_is_gone(tmp_path: Path, ledger: Ledger) -> None:
+    server = Server("theirs", tmp_path / "log")
+    server.start(ledger, ["sleep", "1000"], environment=os.environ, ready=lambda: True)
+    process = server._process
+    server.kill()
+    assert process is not None and process.returncode == -signal.SIGKILL  # which only a wait tells

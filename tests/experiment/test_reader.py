@@ -49,6 +49,7 @@ def test_short_form_becomes_factors_with_one_level() -> None:
         (GOOD.replace("[workload.commits]", "[workload.comits]"), 'workload "comits" is not known (did you mean "commits"?)'),
         ('repetitions = 0\n' + GOOD, "t.toml: repetitions: found 0, must be at least 1"),
         (GOOD + "[factors]\nengin = ['a']", 't.toml: factors.engin: no such factor (did you mean "engine"?)'),
+        (GOOD + "[factors]\nread_ahead_kb = [1]", 'factors.read_ahead_kb: no such factor (did you mean "place.read_ahead_kb"?)'),
         (GOOD + "[factors]\nscale = []", "t.toml: factors.scale: found an empty list, must be a list of at least one level"),
         (GOOD + "[factors]\nscale = [1, 1]", 't.toml: factors.scale: level "1" stands twice'),
         (GOOD + '[factors]\n"postgress.x" = [1]', 'engine family "postgress" is not known'),
@@ -88,6 +89,17 @@ def test_quick_is_laid_over_and_changes_the_digest() -> None:
     small = read(text, quick=True)
     assert (small.repetitions, small.workload["commits"].count) == (2, 3)
     assert small.digest() != read(text).digest()
+
+
+def test_exclude_may_name_levels_that_the_small_size_lacks() -> None:
+    text = (
+        GOOD
+        + "[factors]\nterminals = [1, 2, { name = 'four', value = 4 }]\n[[exclude]]\nterminals = [LEFT]\n[quick.factors]\nterminals = [1, 2]\n"
+    )
+    assert read(text.replace("LEFT", "2, 'four'"), quick=True).exclude == [{"terminals": ["2"]}]
+    assert read(text.replace("LEFT", "'four'"), quick=True).exclude == [{"terminals": []}]
+    with pytest.raises(BadInput, match='terminals "5" is not known'):
+        read(text.replace("LEFT", "5"), quick=True)
 
 
 def test_quick_without_a_small_size_is_refused() -> None:

@@ -24,6 +24,7 @@ FAMILY = Family(
         "read_consistency": {
             "isolation": "read_committed", "read_consistency": False, "use_file_system_cache": False,
             "server_mode": "SuperClassic", "deadlock_timeout_s": 3, "temp_cache_limit_mb": 9,
+            "max_unflushed_writes": 50, "max_unflushed_write_time_s": -1,
         },
         "wire_crypt": {"wire_crypt": True, "wire_compression": True},
     },

@@ -23,6 +23,7 @@ FAMILY = Family(
         "innodb_flush_method": {"innodb_flush_method": "O_DSYNC"},
         "innodb_page_size": {"innodb_page_size": 8192, "innodb_flush_neighbors": 0},
         "innodb_log_file_buffering": {"innodb_log_file_buffering": True},
+        "innodb_snapshot_isolation": {"innodb_snapshot_isolation": True},
         "tls": {"tls": True},
     },
     lie=("innodb_flush_log_at_trx_commit", "0"),

@@ -16,6 +16,7 @@ FAMILY = Family(
         "data_checksums": True, "wal_sync_method": "open_datasync", "full_page_writes": False, "wal_level": "minimal",
         "wal_compression": "pglz", "commit_delay_us": 9, "isolation": "serializable", "autovacuum": False, "jit": True,
         "max_connections": 33, "connection": "tcp", "pipeline": True, "tls": True,
+        "huge_pages": "off",
     },
     asked_of_newer={},
     lie=("fsync", "off"),

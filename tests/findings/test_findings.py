@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from acidtest.conductor.engines import plan_of
+from acidtest.experiment import read
 from acidtest.files import state_directory
 
 FINDINGS = Path(__file__).parent.parent.parent / "findings"
@@ -32,15 +34,17 @@ def runtime(version: str) -> str:
     return str(state_directory() / "engines" / f"firebird-{version}" / "firebird" / "embedded" / "runtime")
 
 
-def test_the_nine_are_here() -> None:
+def test_all_of_them_are_here() -> None:
     assert NAMES == [
         "diskcache-large-values",
         "ext4-second-flush",
         "firebird-drop-table",
+        "firebird-grows",
         "firebird-hidden-page",
         "firebird-not-null",
         "firebird-rollback",
         "firebird-torn-page",
+        "firebird-two-alters",
         "mariadb-aria-torn-page",
         "mariadb-renamed-log",
     ]
@@ -88,6 +92,18 @@ def test_an_old_statement_writes_null_into_a_new_column(version: str, tmp_path: 
     assert (code, found["rows"]) == (SHOWN, {"1": 7, "2": 7, "3": None})
     code, found = reproduce("firebird-not-null", *asked, "--without-another")
     assert (code, set(found["rows"].values())) == (NOT_SHOWN, {7})
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
+@pytest.mark.usefixtures("engines_installed")
+def test_a_column_that_was_refused_leaves_its_format(version: str, tmp_path: Path) -> None:
+    asked = ("--runtime", runtime(version), "--work", str(tmp_path))
+    code, found = reproduce("firebird-two-alters", *asked)
+    assert (code, found["rdb_formats"], found["validation"][0]) == (SHOWN, [1, 2, 2], 1)
+    assert "wrong record length (183)" in found["error"]
+    code, found = reproduce("firebird-two-alters", *asked, "--in-turn")
+    assert (code, found["rdb_formats"], found["rows"]) == (NOT_SHOWN, [1, 2, 3], [1, 2, 3])
 
 
 @pytest.mark.sampled(1)
@@ -151,3 +167,23 @@ def test_a_large_value_is_not_flushed_and_the_row_that_names_it_is() -> None:
     # Where values lie in the database, nothing is left to be flushed: then the program refuses to say anything.
     command = [sys.executable, str(FINDINGS / "diskcache-large-values" / "reproduce.py"), "--bytes", "1000"]
     assert "in a file of its own" in subprocess.run(command, check=False, capture_output=True, text=True).stderr
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
+@pytest.mark.usefixtures("engines_installed")
+def test_a_commit_waits_for_each_page_with_forced_writes_and_not_without(version: str, tmp_path: Path) -> None:
+    asked = ("--runtime", runtime(version), "--work", str(tmp_path), "--rows", "300")
+    code, found = reproduce("firebird-grows", *asked)
+    forced, without, flushed = found["modes"].values()
+    assert (code, forced["opened"], forced["waits"]) == (SHOWN, "O_DSYNC", forced["calls"]["pwrite64"])
+    assert (without["waits"], flushed["waits"]) == (0, 1)
+    assert forced["pages"] == without["pages"] == flushed["pages"]
+    assert forced["pages"]["data"] > forced["waits"] / 2
+
+
+def test_the_experiment_of_a_growing_database_can_be_planned() -> None:
+    cells = plan_of(read(FINDINGS / "firebird-grows" / "grows.toml")).cells
+    assert {(cell.workload_name, cell.durability) for cell in cells} == {
+        (name, level) for name in ("one", "many") for level in ("os", "drive")
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from unittest.mock import Mock
@@ -13,7 +15,10 @@ from fleet_commands import cells, each_once
 from acidtest.cli import fleets, planning
 from acidtest.errors import AcidtestError
 from acidtest.experiment import Experiment
+from acidtest.fleet import lab
+from acidtest.fleet.conduct import FleetRun, WorkingHost
 from acidtest.journal import reader
+from factory import journal, recording
 
 CELLS = 6
 ASKED = 12  # of the labs, by a run in which nothing happens
@@ -83,6 +88,47 @@ def test_a_host_that_comes_back_is_told_of_once_and_what_it_had_measured_is_take
         "one: 1 cell that it had measured taken from there",
     ]
     each_once(tmp_path / "out", CELLS)
+
+
+def test_recordings_that_no_journal_has_stay(tmp_path: Path) -> None:
+    runs = {}
+    for name, acknowledged in (("had", True), ("not-had", False)):
+        runs[name] = run = tmp_path / f"{lab.PREFIX}{name}"
+        run.mkdir()
+        one = recording()
+        lines = [journal([one]).header.model_dump_json(), one.model_dump_json(by_alias=True)]
+        (run / reader.NAME).write_text("\n".join(lines) + "\n")
+        if acknowledged:
+            lab.Lab()._acknowledge(run, [one.cell])
+    answer = lab.Lab().clean({"directory": str(tmp_path), "dry_run": False})
+    assert [run.exists() for run in runs.values()] == [False, True]
+    assert answer["kept"] == [f"{runs['not-had']}: 1 recording that no journal has"]
+
+
+def test_what_a_host_had_in_hand_is_the_next_item_again() -> None:
+    second, third = [Mock()], [Mock()]
+    worker = WorkingHost(Mock(), Mock(), deque([third]), left=second, began=True)
+    worker.give_back()
+    worker.give_back()  # it had nothing in hand any more
+    assert (list(worker.queue), worker.is_done, worker.admitted, worker.began) == ([second, third], False, False, False)
+
+
+def test_a_host_is_told_of_no_recording_that_could_not_be_written() -> None:
+    worker = WorkingHost(Mock(), Mock(), deque())
+    run = Mock(_write=Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+    line = recording().model_dump_json(by_alias=True)
+    with pytest.raises(OSError, match="No space left"):
+        FleetRun._stepped(run, worker, {"files": {}, "recordings": [line], "cell": "cell"})
+    assert worker.unheard == []
+
+
+@pytest.mark.parametrize("name", ["../beside", "link/beside", "/tmp/beside"])
+def test_a_host_writes_nothing_outside_of_the_directory_of_the_run(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "link").symlink_to(tmp_path)
+    with pytest.raises(AcidtestError, match="a host sent a file that does not belong into"):
+        FleetRun._keep(Mock(_output=Mock(directory=out)), name, b"")
 
 
 def test_a_pool_spreads_repetitions(tmp_path: Path, hands: Hands) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from acidtest.errors import BadInput, CellFailed, MachineLacks
 from acidtest.experiment import PlaceSpec
 from acidtest.files import find_rig
 from acidtest.place import DirectoryPlace, Ledger, check, fsck
+from acidtest.place.cuttable import BLOCK, PROBE_BLOCKS
 from acidtest.place.guest import cuttable, kernel
 from acidtest.place.guest.agent import Gone
 from acidtest.place.guest.cuttable import CuttableGuest
@@ -94,6 +95,38 @@ def test_a_guest_that_does_not_come_up_is_no_witness_against_its_disk(
     monkeypatch.setattr("acidtest.place.guest.machine.BOOT_S", 0.0)
     with pytest.raises(Gone, match="did not come up"):
         made().loses("none", (1,))
+
+
+def unbooted(tmp_path: Path, files: Sequence[Path] = (), **keys: Any) -> tuple[CuttableGuest, Mock]:
+    """A whole machine of stand-ins, and what notes the order in which its disks and its guest are asked."""
+    asked, spec = Mock(), PlaceSpec(**MACHINE | keys)
+    asked.drive.stats.return_value.faults = []
+    place = CuttableGuest(spec, Mock(path=tmp_path), asked.drive, files, Mock(), [], find_rig(), [], tmp_path)
+    place._guest, place._system = asked.guest, Mock(settings=Mock(return_value=[]))
+    return place, asked
+
+
+def test_the_disks_lose_their_power_while_the_guest_still_runs(tmp_path: Path) -> None:
+    place, asked = unbooted(tmp_path)
+    place.cut("none", 1)
+    assert [name for name, _, _ in asked.mock_calls] == ["drive.cut", "guest.kill"]
+
+
+@pytest.mark.parametrize(("survived", "loses"), [("aa", True), ("ab", False), ("ba", False), ("bb", False)])
+def test_that_a_cut_loses_something_is_shown_on_each_disk(survived: str, loses: bool, tmp_path: Path) -> None:
+    files = [tmp_path / disk for disk in ("first", "second")]
+    for file, letter in zip(files, survived, strict=True):
+        file.write_bytes(letter.encode() * BLOCK * PROBE_BLOCKS)
+    assert unbooted(tmp_path, files)[0]._lose("none", 1) is loses
+
+
+@pytest.mark.parametrize("stack", [name for name in STACKS if name != "none"])
+def test_a_stack_is_in_force_only_if_the_guest_shows_it(stack: str, tmp_path: Path) -> None:
+    place, asked = unbooted(tmp_path, stack=stack)
+    for seen, agrees in ((STACKS[stack].shown, True), ("zero", False), ("", False)):
+        asked.guest.run.return_value = f"{seen}\n"
+        (found,) = place.settings()
+        assert (found.name, found.agrees) == ("place.stack", agrees)
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,32 @@ def test_another_experiment_is_refused(tmp_path: Path) -> None:
         JournalWriter(tmp_path, header("two"))
 
 
+def of_file(text: str) -> Header:
+    experiment = {"name": "t", "workload": {"shop": {"files": {"look.sql": text}}}}
+    return header(text).model_copy(update={"experiment": experiment})
+
+
+def test_a_journal_of_other_files_is_begun_anew_only_where_nothing_in_it_counts(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path, of_file("wrong")) as writer:
+        writer.append(recording("a", "failed"))
+
+    def counts(one: Recording) -> bool:
+        return one.status != "failed"
+
+    with pytest.raises(BadInput, match=r"other files: shop: look\.sql") as refused:
+        held(tmp_path, of_file("right"))
+    assert "--retry-failed" in refused.value.remedy
+    assert held(tmp_path, of_file("right"), counts=counts) is None
+    with JournalWriter(tmp_path, of_file("right"), counts=counts) as writer:
+        assert writer.journal.recordings == []
+        writer.append(recording("a"))
+    assert [one.status for one in read(tmp_path / "acidtest-before-journal.jsonl").recordings] == ["failed"]
+    assert [one.status for one in read(tmp_path / "journal.jsonl").recordings] == ["done"]
+    with pytest.raises(BadInput, match="other files") as refused:
+        held(tmp_path, of_file("right again"), counts=counts)
+    assert "--retry-failed" not in refused.value.remedy
+
+
 def test_two_writers_are_refused(tmp_path: Path) -> None:
     with JournalWriter(tmp_path, header()), pytest.raises(BadInput, match="another acidtest"):
         JournalWriter(tmp_path, header())

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,7 +27,7 @@ from acidtest.journal.protocol import CutKeeps, DiskState, TornWrite
 from acidtest.place import DirectoryPlace, Ledger, check, leftovers, loops, make, release_leftovers
 from acidtest.place.cgroup import Cgroup
 from acidtest.place.cuttable import CuttablePlace
-from acidtest.place.disk import OVER_IO_URING, SimulatedDisk, faults
+from acidtest.place.disk import OVER_IO_URING, SimulatedDisk, faults, faults_in_force
 from acidtest.place.facts import place_facts
 from blocks import loops_over_files_in, mounts_below
 from places import smallest_mb
@@ -449,6 +450,13 @@ def test_what_is_no_fault_is_refused_and_changes_nothing(disk: Made) -> None:
         disk(disk_parameters="rpm=5400")
     with pytest.raises(CellFailed, match="does not fit into the"):
         disk(size_mb=1 << 23)
+
+
+def test_faults_that_a_disk_does_not_have_are_not_in_force() -> None:
+    has_none = Mock(faults=[])
+    assert faults_in_force([], has_none) == []
+    (told,) = faults_in_force(["(lose :of write)"], has_none)
+    assert (told.asked, told.in_force, told.agrees) == ("(lose :of write)", "", False)
 
 
 @both_ways

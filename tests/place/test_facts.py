@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidtest.place import place_facts
-from acidtest.place.facts import mount_of, mounts_now, parse_mountinfo
+from acidtest.files import MARK
+from acidtest.place import drives_mounted, facts, place_facts, queue
+from acidtest.place.facts import Mount, mount_of, mounts_now, parse_mountinfo
 
 MOUNTINFO = r"""
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
@@ -45,3 +47,32 @@ def test_this_machine(tmp_path: Path) -> None:
     seen = subprocess.run(["findmnt", "-no", "FSTYPE", "-T", tmp_path], capture_output=True, text=True, check=True)
     assert facts.filesystem == seen.stdout.strip()
     assert facts.free_bytes > 0
+
+
+def test_what_a_lab_has_mounted_is_offered_to_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (names := ("own/mnt", "acidtest-1/mnt", "acidtest-2")):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("acidtest-1", "acidtest-2"):
+        (tmp_path / name / MARK).touch()
+    table = [Mount("254:9", "/", str(tmp_path / name), "rw", "ext4", f"/dev/{name}") for name in names]
+    monkeypatch.setattr(facts, "mounts_now", lambda: table)
+    assert [one.path for one in drives_mounted(0)] == [str(tmp_path / "own/mnt")]
+
+
+def test_every_setting_of_a_queue_is_put_back(tmp_path: Path) -> None:
+    before = {
+        "scheduler": "none",
+        "rotational": "0",
+        "write_cache": "write back",
+        "nr_requests": "64",
+        "read_ahead_kb": "128",
+    }
+    for name, value in before.items():
+        (tmp_path / name).write_text(value)
+    kept = queue.snapshot(tmp_path, before)
+    assert kept == before
+    for changed in before:
+        queue.put(tmp_path, tmp_path, {changed: "7"})
+        assert queue.restore(tmp_path, kept)
+        assert {name: queue.read(tmp_path, name) for name in before} == before
+    assert not queue.restore(tmp_path, kept)

@@ -271,6 +271,7 @@ def test_a_missing_mkfs_is_named_with_its_package(base: Path, monkeypatch: pytes
         ({"kind": "loop"}, "needs a file system"),
         ({"kind": "device", "filesystem": "xfs"}, "needs a device"),
         ({"kind": "loop", "filesystem": "ext5"}, 'did you mean "ext'),
+        ({"kind": "device", "device": "/dev/x", "filesystem": "raw"}, '"raw" goes with the kinds guest and disk only'),
         ({"kind": "raw", "scheduler_tunables": "fifo_batch"}, "must be NAME=VALUE"),
         ({"kind": "raw", "queue": "../../x=1"}, "must be NAME=VALUE"),
         ({"kind": "loop", "filesystem": "xfs", "journal_path": "/tmp"}, "external"),

@@ -213,6 +213,7 @@ def test_of_a_cut_that_survived_every_checker_answers_so() -> None:
         "something-is-left",
         "check-notices-an-empty-disk",
         "check-notices-a-planted-loss",
+        "acknowledgements-come-one-by-one",
         "machine-was-off",
         "witness-saw-all",
         "comparison-notices-a-planted-loss",

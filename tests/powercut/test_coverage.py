@@ -182,6 +182,10 @@ def test_all_of_a_small_load_is_looked_at_and_counted(tmp_path: Path) -> None:
     )
     exploration = Exploration(load, "load", 1, Budget(None, None))
     seen = set()
+    for size in (7, 700):
+        assert not exploration.is_over(0.0)
+        exploration.give_back(exploration.batch(size, 0.0))
+    assert not exploration.is_over(0.0)  # all are drawn, and none was looked at
     while asked := exploration.batch(7, 0.0):
         exploration.came_back(asked)
         exploration.take(line_of(asked))

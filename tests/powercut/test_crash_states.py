@@ -148,3 +148,17 @@ def test_a_state_speaks_as_the_disk_does(tmp_path: Path) -> None:
     assert state.model_dump(by_alias=True) == {
         "log": str(tmp_path / "log"), "from": 3, "to": 9, "without": [4], "torn": [{"record": 5, "sectors": [0, 2]}],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (State(0, 9, (3,)), "the first 9 writes and flushes, without 1 unflushed write"),
+        (
+            State(0, 9, (3, 4), ((5, (0,)),)),
+            "the first 9 writes and flushes, without 2 unflushed writes, with 1 torn write",
+        ),
+    ],
+)
+def test_a_state_is_told_by_its_writes(state: State, said: str) -> None:
+    assert crash_states.in_words(state) == said

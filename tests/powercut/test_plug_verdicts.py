@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,6 +15,7 @@ from acidtest.journal.protocol import Checked
 from acidtest.powercut.acknowledgement_log import missing_lines, parse
 from acidtest.powercut.checkers import judge
 from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.plug import witness
 from acidtest.powercut.plug.machine import Seen, boot_id, not_restarted, uptime_s
 from acidtest.powercut.plug.messages import Greeting
 from acidtest.powercut.plug.switch import Switch
@@ -137,3 +139,14 @@ def test_a_switch_that_fails_says_so(tmp_path: Path) -> None:
         Switch("echo no socket here; exit 7", "true").switch_off(time.sleep)
     with pytest.raises(AcidtestError, match=r"--switch-on no-such-switch: ended with code 127"):
         Switch("true", "no-such-switch").switch_on()
+
+
+def test_a_line_that_was_read_late_does_not_move_the_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A witness that waits for a processor reads it when the machine may be up again."""
+    now = Mock(side_effect=[10.0, 15.0])
+    monkeypatch.setattr(witness, "time", Mock(monotonic=now))
+    connection, heard = Mock(), witness._Seen(Mock(), last_s=9.0, before_last_s=9.0, empty_s=9.0)
+    for said in ([None], [b"line", None]):
+        connection.take.side_effect = said
+        witness.Witness._receive(Mock(_connection=connection), Mock(), heard, 0.1)
+    assert (heard.before_last_s, heard.last_s) == (10.0, 15.0)

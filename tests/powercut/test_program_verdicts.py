@@ -56,6 +56,15 @@ def test_nothing_counts_unless_the_check_was_seen_to_notice_a_loss(
     assert judgement.reasons[0].startswith(reason)
 
 
+def test_what_was_acknowledged_late_may_be_lost_and_never_survives() -> None:
+    late = replace(SOUND, buffered="program.load acknowledged 9 of 10 items in one write with the next")
+    kept, gone = judge(late), judge(replace(late, fate=LOST))
+    assert (kept.verdict, kept.reasons) == ("unknown", [late.buffered])
+    assert (gone.verdict, gone.reasons) == ("lost", [GONE])
+    assert gone.checks["acknowledgements-come-one-by-one"] == "unknown"
+    assert judge(replace(SOUND, buffered="")).verdict == "survived"
+
+
 def test_a_missing_item_is_lost_and_one_in_parts_is_damage() -> None:
     gone, parts = judge(replace(SOUND, fate=LOST)), judge(replace(SOUND, fate=TORN))
     assert (gone.verdict, gone.reasons, gone.damage) == ("lost", [GONE], [])

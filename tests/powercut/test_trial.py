@@ -11,10 +11,13 @@ from unittest.mock import Mock
 import pytest
 
 import factory
-from acidtest.errors import CellFailed
+from acidtest.errors import CellFailed, MachineLacks
+from acidtest.experiment import PlaceSpec
 from acidtest.place import Ledger, mounts
+from acidtest.place.cuttable import CuttablePlace
 from acidtest.place.guest.agent import Gone
 from acidtest.powercut.acknowledgement_log import Acknowledgement, AcknowledgementLog
+from acidtest.powercut.conductor import Cuts
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.trial import Trial, unkept
@@ -49,7 +52,8 @@ def test_a_file_system_that_cannot_be_mounted_is_lost_and_a_guest_that_does_not_
     made.begin, made.killed, made._instance, made._keep = Mock(), Mock(return_value=[]), Mock(), "none"  # type: ignore[method-assign]
     made.loaded = lambda cell: contextlib.nullcontext(Mock())  # type: ignore[method-assign]
     made.place = Mock(recover=Mock(side_effect=CellFailed("ext4: bad superblock")))
-    judgement = made.cycle(Mock(), CutEvidence())
+    judgement = made.cycle(Mock(seed=7), CutEvidence())
+    made.place.cut.assert_called_once_with("none", 7)  # so that the seed makes the same cut again
     assert judgement.verdict == "lost"
     assert judgement.reasons == ["the file system cannot be mounted: ext4: bad superblock"]
     made.place = Mock(recover=Mock(side_effect=Gone("the guest ended")))
@@ -137,3 +141,42 @@ def test_a_loss_whose_state_cannot_be_kept_is_a_loss_and_says_why(
     recording = factory.recording(cut=factory.cut("lost", lost=1), warnings=[warning])
     assert reasons_of(recording)[1] == warning.text
     assert unkept("") == []
+
+
+@pytest.mark.parametrize("status", ["done", "invalid", "failed"])
+def test_the_load_of_an_exploration_is_kept_for_the_same_command_if_it_failed(
+    status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = tmp_path / "load"
+    load.touch()
+    for name, answer in {"load_file": load, "_at_once": 1, "refuse_to_go_on": None}.items():
+        monkeypatch.setattr(f"acidtest.powercut.conductor.{name}", Mock(return_value=answer))
+    cuts = Cuts.__new__(Cuts)
+    cell: Any = Mock(id="cell#1")
+    cuts._earlier, cuts._took = {cell.id: []}, []
+    cuts.exploring = lambda *about, at_once: contextlib.nullcontext("no disk")  # type: ignore[method-assign,assignment]
+    cuts._failed = Mock(return_value=factory.recording(status=status))  # type: ignore[method-assign]
+    for _ in cuts._explore(cell, Mock()):
+        pass
+    assert load.exists() is (status == "failed")
+
+
+def cuttable(drive: Mock, ledger: Mock, home: Path, *faults: str) -> CuttablePlace:
+    return CuttablePlace(PlaceSpec(filesystem="raw"), Mock(path=home), drive, ledger, faults)
+
+
+@pytest.mark.parametrize("back", ["begin", "recover", "recover_state", "go_back"])
+def test_a_disk_does_wrong_again_each_time_its_power_is_back(back: str, tmp_path: Path) -> None:
+    drive = Mock()
+    place = cuttable(drive, Mock(), tmp_path, "lie-about-flush", "rot 8")
+    place._attach = Mock()  # type: ignore[method-assign]
+    getattr(place, back)(*([None] if back in ("recover_state", "go_back") else []))
+    assert [call.args[0] for call in drive.fault.call_args_list] == ["lie-about-flush", "rot 8"]
+
+
+@pytest.mark.parametrize("faults", [(), ("lie-about-flush",)])
+def test_a_file_cache_beneath_the_file_system_is_refused(faults: tuple[str, ...], tmp_path: Path) -> None:
+    ledger = Mock()
+    ledger.attach_loop.return_value = "loop", Path("/dev/null"), False
+    with pytest.raises(MachineLacks, match="without direct I/O"):
+        cuttable(Mock(), ledger, tmp_path, *faults).prepare([])

@@ -78,6 +78,17 @@ def test_what_is_too_much_to_draw_is_said() -> None:
     assert growth_charts.plots(grown.growth, Looks(factors)) == {"speed": Chart((), notes=notes)}
 
 
+def test_sizes_are_drawn_where_they_grew() -> None:
+    found = table(factory.grown_logs())
+    ((*database,),) = drawn(charts.database_size(*found))
+    assert {row["row"] for row in database} == {"none"}
+    ((*log,),) = drawn(charts.log_size(*found))
+    assert {row["row"] for row in log} == {"reused", "held"}
+    assert max(value for row in log for value in row["value"]) == 110
+    steady = journal([recording(sizes=factory.sizes(4, 4, 4, 4, 4, 4))])
+    assert charts.database_size(*table(steady)) is charts.log_size(*table(steady)) is None
+
+
 def test_a_curve_over_time_has_five_points_or_a_reason() -> None:
     """Whatever a curve is of: commits, loads, memory, the loads of a database that grows."""
     held = factory.limited()

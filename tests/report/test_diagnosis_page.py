@@ -97,7 +97,7 @@ def test_it_can_be_read(page: Page, width: int, scheme: str) -> None:
 
 def test_it_says_all_parts(page: Page) -> None:
     words = page.locator("body").inner_text()
-    assert page.locator("article.bottleneck h3").count() == 7  # six bottlenecks, and a finding
+    assert page.locator("article.bottleneck h3").count() == 8  # seven bottlenecks, and a finding
     assert page.locator("main b").count() == 0
     for said in ("<b>bold</b>", "deadlock, 3 times", "The oldest transaction", "forced_writes = true", "ServerMode"):
         assert said in words
@@ -114,6 +114,30 @@ def test_a_severe_finding_makes_it_severe_and_it_is_kept_as_it_was(tmp_path: Pat
     (tmp_path / "other.json").write_text('{"kind": "probe"}')
     with pytest.raises(BadInput, match="not a diagnosis"):
         recordings.read(tmp_path / "other.json")
+
+
+@pytest.mark.parametrize(
+    ("inside", "forced_writes", "risk", "said"),
+    [
+        ({}, True, "", []),
+        ({}, False, "", ["The database's header: Forced Writes are off: "]),
+        ({}, True, "a crash may lose commits", ["With the settings that were found a crash may lose commits."]),
+        ({"forced-writes-off": "Forced writes are off."}, False, "a crash may lose", ["Forced writes are off."]),
+        ({"in-limbo": "One is in limbo."}, False, "", ["One is in limbo.", "The database's header: Forced Writes"]),
+    ],
+)
+def test_what_is_severe_is_the_first_line_and_told_once(
+    inside: dict[str, str], forced_writes: bool, risk: str, said: list[str]
+) -> None:
+    journal = study()
+    one = made(journal)
+    assert one.inside and one.database and one.cells
+    one.inside.severe, one.cells.risk = inside, risk
+    one.database.facts["forced_writes"] = forced_writes
+    severe = report(one, None, journal).answer.severe
+    assert [line.startswith(begins) for line, begins in zip(severe, said, strict=True)] == [True] * len(said)
+    headline = report(one, None, journal).answer.headline
+    assert headline.startswith(f"Severe: {severe[0]}" if severe else ("Likely", "No", "Nothing", "Too"))
 
 
 def test_a_log_that_was_not_there_is_not_clean() -> None:

@@ -42,8 +42,15 @@ def everything() -> Journal:
     counted = tpcc[0].model_copy(
         update={"cell": "counted", "engine_counts": factory.engine_counts(1000, page_reads=(10, None))}
     )
+    sized = tpcc[0].model_copy(update={"cell": "sized", "sizes": factory.sizes(3, 5, 4, database_mb=(10, 11, 12))})
     return journal(
-        [*tpcc, open_loop, counted, recording(cut=cut("lost", states=states)).model_copy(update={"result": None})]
+        [
+            *tpcc,
+            open_loop,
+            counted,
+            sized,
+            recording(cut=cut("lost", states=states)).model_copy(update={"result": None}),
+        ]
     )
 
 
@@ -154,6 +161,11 @@ def test_files_read_back_as_they_were_written(tmp_path: Path) -> None:
         ),
     )
     assert read.to_pylist() == table.to_pylist()
+
+
+def test_a_log_is_given_at_its_largest_and_a_database_at_its_end() -> None:
+    (row,) = [one for one in export.table(everything()).to_pylist() if one["cell"] == "sized"]
+    assert (row["database_bytes_max"], row["log_bytes_max"]) == (12_000_000, 5_000_000)
 
 
 def test_describe_names_every_column_and_writes_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import factory
-from acidtest.report import fitted
+from acidtest.journal.models import OwnReport
+from acidtest.report import fitted, terminal
 from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.growth_terminal import print_growth
 from acidtest.report.results import results
@@ -83,3 +85,14 @@ def test_every_column_has_a_heading(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(heads)) > 40
     assert "" not in heads
     assert "verdict" in heads
+
+
+@pytest.mark.parametrize("width", [16, 60])
+def test_the_first_columns_of_a_databases_own_report_stay(width: int) -> None:
+    heads = [f"head_{letter}" for letter in "abcdefgh"]
+    report = OwnReport(title="what it did", columns=heads, rows=[[f"{n}00" for n in range(1, 9)]], by_kind=False)
+    on = console(width)
+    terminal._print_own_reports(Mock(lines=[Mock(label="sqlite", own_reports=[report])]), on)
+    text, _, left_out = " ".join(printed(on).split()).partition("A wider terminal also shows")
+    assert all(f"{n}00" in text for n in range(1, 6))
+    assert "head h" in left_out

@@ -8,6 +8,7 @@ import json
 import pytest
 from rich.console import Console
 
+from acidtest.analysis.health import signs
 from acidtest.journal.inspected import Inspected, Reading, ReadPass
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableStatistics, Transactions
 from acidtest.report.inspection import as_json, print_inspection
@@ -51,14 +52,31 @@ def shown(inspected: Inspected, width: int) -> str:
 @pytest.mark.parametrize("width", [80, 100, 140])
 def test_it_fits_the_terminal_and_leaves_nothing_out_in_silence(width: int) -> None:
     told = shown(WHOLE, width)
+    unbroken = [f"   {sign.do}" for sign in signs(WHOLE)]
+    assert set(unbroken) <= set(told.splitlines())
     for line in told.splitlines():
-        assert len(line) <= width or line.startswith("/data"), line
+        assert len(line) <= width or line.startswith("/data") or line in unbroken, line
     assert "Forced writes are off" in told and "transaction-" not in told
     assert "The 20 largest of 25 tables; --json has all." in told
     (cold, warm) = (line.split() for line in told.splitlines() if line.startswith(("cold ", "warm ")))
     assert (cold[1], warm[1]) == ("500", "5,000")
-    assert "between oldest active and next 89,800." in " ".join(told.split())
+    assert "Gaps: next − OIT = 89,900, next − OAT = 89,800." in " ".join(told.split())
     assert ("record bytes" in told.split("A wider terminal")[0]) == (width == 140)
+
+
+def test_what_else_is_unusual_is_named() -> None:
+    deeper = INDEX.model_copy(update={"keys": 50_000, "unique": 10})
+    others = [deeper.model_copy(update={"name": f"also_{n}", "keys": 40_000}) for n in range(5)]
+    for more, said in (
+        (0, "times."), (1, "Another is like it: index also_0"), (5, "5 others are like it: index also_0"),
+    ):  # fmt: skip
+        inspected = WHOLE.model_copy(
+            update={"statistics": STATISTICS.model_copy(update={"indexes": [deeper, *others[:more]]})}
+        )
+        (sign,) = (one for one in signs(inspected) if one.name == "index-duplicates")
+        assert said in sign.says or not more
+        assert ("and 2 more" in sign.says) == (more == 5)
+        assert ("like it" in sign.says) == bool(more)
 
 
 def test_names_of_other_people_are_neither_markup_nor_control_codes() -> None:

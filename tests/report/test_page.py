@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 from acidtest.report.numbers import number, percent
 from acidtest.report.page import _library, templates, write_page
 from acidtest.report.results import Results, results
-from factory import file_systems, journal, limited, recording, result, tpcc
+from factory import file_systems, grown_logs, journal, limited, recording, result, tpcc
 from pages import NARROW, WIDE, opened, turned, unreadable
 
 
@@ -46,6 +46,10 @@ def test_it_draws_without_a_network_and_never_scrolls_sideways(
         assert plots.count() == sum(2 if table.workload == "commits" else 3 for table in studied.tables)
         # A plot must be more than its frame.
         assert page.locator("#bars-0 svg .mark-rect path").count() >= len(studied.tables[0].lines)
+    # Where there is room, no column of a table is out of sight.
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    hidden = "[...document.querySelectorAll('.wide')].filter(one => one.scrollWidth > one.clientWidth).length"
+    assert page.evaluate(hidden) == 0
     assert trouble == []
     page.context.close()
 
@@ -136,6 +140,16 @@ def test_memory_is_a_table_and_two_curves(browser: Browser, tmp_path: Path) -> N
     assert "24%" in rows.nth(0).inner_text()  # in the file cache at the end
     for kind in ("residency", "refaults"):
         assert page.locator(f"#{kind}-0 svg .mark-line path").count() >= 10  # a line a repetition
+    page.context.close()
+
+
+def test_sizes_are_columns_and_two_curves(browser: Browser, tmp_path: Path) -> None:
+    write_page(results(grown_logs()), tmp_path / "sizes.html")
+    page, trouble = opened(browser, tmp_path / "sizes.html")
+    assert trouble == []
+    assert "110" in page.locator("table.results tbody tr").nth(1).inner_text().split()
+    assert page.locator("#database-size-0 svg .mark-line path").count() >= 2
+    assert page.locator("#log-size-0 svg .mark-line path").count() >= 4
     page.context.close()
 
 

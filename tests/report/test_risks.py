@@ -93,6 +93,12 @@ def test_many_engines_that_may_lose_the_same_are_all() -> None:
     assert printed(lambda console: print_risks([], {"x": ("a",)}, console), width=80) == ""
 
 
+def test_many_names_leave_room_for_the_words_beside_them() -> None:
+    names = ("firebird-3.0-server", "firebird-4.0-server", "firebird-5.0-server", "postgresql-17")
+    text = printed(lambda console: print_risks([LevelRisk("os", names, Risk("words"), ())], {}, console), width=80)
+    assert {line.index("words") for line in text.splitlines() if "words" in line} == {len("os") + 2 + 80 // 4 + 2}
+
+
 def test_what_is_not_known_is_said_to_be() -> None:
     assert sentence(LevelRisk("os", ("mine",), None, ())) == "not known here"
     assert fault_lines({"it forgets": ("a", "b")}) == ["a, b, at every level: it forgets."]

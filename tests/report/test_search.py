@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from playwright.sync_api import Browser
@@ -15,7 +17,8 @@ import factory
 from acidtest.analysis.search import Asked, judge_of, replayed
 from acidtest.audit import ours
 from acidtest.journal.models import CLOSED_LOOP, RATE, Journal, Recording
-from acidtest.report.search import Relative, answers, results, sentences
+from acidtest.journal.protocol import RunResult
+from acidtest.report.search import Relative, answers, results, said_of, sentences
 from acidtest.report.search_page import write_search_page
 from acidtest.report.search_terminal import print_searches
 from pages import NARROW, WIDE, opened, turned, unreadable
@@ -80,7 +83,11 @@ def test_the_rates_that_are_found_are_compared_with_the_base(searched: Journal) 
 @pytest.mark.parametrize(
     ("bounds", "verdict", "said"),
     [
-        ((98.0, 102.0), "no difference shown", "No difference shown: a rate 3.9 % lower would have been, by these"),
+        (
+            (98.0, 102.0),
+            "no difference shown",
+            "No difference shown: a rate 3.9 % lower would have been noticed with these",
+        ),
         ((40.0, 240.0), "cannot tell", "Cannot tell: steps are so wide that even half the rate"),
     ],
 )
@@ -96,6 +103,13 @@ def test_bounds_that_overlap_name_what_would_have_been_shown(
     assert whole.undecided == []
 
 
+def test_arrivals_without_an_answer_have_no_figure(searched: Journal) -> None:
+    limit = results(searched).lines[0].search.asked.limit
+    run = Mock(rate_per_s=900.0, values_ms=[math.inf], why="unserved")
+    assert said_of(run, limit) == "overloaded: arrivals left unanswered"
+    assert said_of(Mock(rate_per_s=900.0, values_ms=[8.2], why=None), limit) == "p99 8.2 ms: holds"
+
+
 def test_the_answer_is_told_in_words(searched: Journal) -> None:
     found = results(searched)
     told = " ".join(sentences(found.lines[0]))
@@ -103,6 +117,40 @@ def test_the_answer_is_told_in_words(searched: Journal) -> None:
     assert "does not hold: p99 was " in told
     assert "The knee lies near " in told
     assert answers(found)[0].startswith("Highest of all: firebird-5.0 with ")
+
+
+class Moody(Server):
+    """Slow at the rates ``between``, so many times."""
+
+    def __init__(self, between: tuple[float, float], times: int) -> None:
+        super().__init__("M/D/1", 1.0, 20.0, 1)
+        self.between, self.times = between, times
+
+    def run(self, rate_per_s: float | None) -> RunResult:
+        slow = rate_per_s is not None and self.between[0] < rate_per_s < self.between[1] and self.times > 0
+        self.times -= slow
+        shown = Server("M/D/1", 1.0, 20.0, 1).run(rate_per_s)
+        return shown.model_copy(update={"latency": factory.histogram([50e6] * 2000)}) if slow else shown
+
+
+@pytest.mark.parametrize(("times", "said"), [(1, "is set aside"), (9, "The rates are out of order: ")])
+def test_a_rate_that_does_not_hold_below_one_that_does_is_said_and_then_no_knee(times: int, said: str) -> None:
+    experiment = {"search": SPEC, "repetitions": 5}
+    taken = runs("sqlite", Moody((450, 550), times), Asked.of(experiment))
+    (line,) = results(factory.journal(taken, **experiment)).lines
+    told = " ".join(sentences(line))
+    assert said in told
+    assert ("The knee lies near" in told) == (times == 1) == (line.search.knee() is not None)
+
+
+def test_a_search_of_before_keeps_its_answer() -> None:
+    """Its runs were decided on without trying a lone refusal again."""
+    experiment = {"search": SPEC, "repetitions": 5}
+    asked = Asked.of(experiment)
+    then = replace(asked, rules=replace(asked.rules, again=False))
+    held = runs("sqlite", Moody((450, 550), 1), then)
+    assert not any("set aside" in one for one in sentences(results(factory.journal(held, **experiment)).lines[0]))
+    assert replayed(held, asked, judge_of(asked)).ended
 
 
 @pytest.mark.parametrize("width", [80, 140])

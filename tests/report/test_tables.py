@@ -12,12 +12,13 @@ import pytest
 from rich.console import Console
 
 from acidtest.audit.finding import together, wording
+from acidtest.errors import BadInput
 from acidtest.journal.models import Journal
 from acidtest.report.numbers import interval, number, percent
-from acidtest.report.results import Results, results
-from acidtest.report.side_by_side import side_by_side
+from acidtest.report.results import Results, _Notes, results
+from acidtest.report.side_by_side import side_by_side, unlike
 from acidtest.report.terminal import print_results
-from factory import journal, limited, loaded, recording, study, tpcc
+from factory import grown_logs, journal, limited, loaded, recording, study, tpcc
 
 
 @pytest.fixture
@@ -64,6 +65,21 @@ def test_every_finding_has_a_number_beside_a_figure_and_its_words_below(found: R
         mark = str(position).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
         assert text.count(mark) >= 2
         assert " ".join(finding.text.split())[:60] in " ".join(text.split())
+
+
+def test_a_finding_keeps_its_number_when_others_come_between(found: Results) -> None:
+    first, second, *_ = found.findings
+    notes = _Notes({})
+    assert [notes.number(one) for one in (first, second, first, second)] == [1, 2, 1, 2]
+
+
+def test_findings_are_under_the_waivers_of_the_experiment_unless_others_are_given(found: Results) -> None:
+    waive = {one.rule.name: f"{one.rule.name} is known" for one in (*found.findings, *found.overall)}
+    header = found.journal.header.model_copy(update={"experiment": {**found.journal.header.experiment, "waive": waive}})
+    held = found.journal.model_copy(update={"header": header})
+    for given, reasons in ((None, waive), ({}, {})):
+        again = results(held, waivers=given)
+        assert {one.rule.name: one.waiver for one in (*again.findings, *again.overall) if one.waiver} == reasons
 
 
 def test_cells_without_a_number_are_named_with_their_reason(found: Results) -> None:
@@ -140,6 +156,33 @@ def test_memory_stands_beside_the_numbers(width: int) -> None:
     assert (told["limit_bytes"], told["resident_at_end"], told["refaults"]) == (64 << 20, pytest.approx(0.24), 4400)
 
 
+@pytest.mark.parametrize("width", [80, 160])
+def test_sizes_stand_in_the_table_where_they_differ_or_grew(width: int) -> None:
+    text = shown(results(grown_logs()), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "database MB  log MB" in text
+    for row, sizes in (("reused", "20.0 +4.00"), ("held", "20.0 +110"), ("none", "40.0 → 90.0 +–")):
+        assert re.search(rf"^{row} .* {sizes}( |$)", text, re.MULTILINE)
+    assert "The log (a.db-wal) grew from 10 to 110 MB and was not reused" in " ".join(text.split())
+    told = {row["levels"]["reader"]: row["sizes"] for row in results(grown_logs()).as_json()["rows"]}
+    assert told["held"] == {
+        "database_bytes": 20e6, "database_bytes_max": 20e6, "log": "a.db-wal", "log_bytes_start": 10e6, "log_bytes_max": 110e6,
+    }  # fmt: skip
+    assert told["none"]["log_bytes_max"] is None
+
+
+def test_sizes_that_are_alike_take_no_column_and_those_of_older_journals_have_one_where_they_differ() -> None:
+    levels = {"workload": "tpcb", "engine": "sqlite", "durability": "os"}
+
+    def of(*bytes_: int) -> str:
+        held = [recording({**levels, "page": str(n)}, database_bytes=size) for n, size in enumerate(bytes_)]
+        return shown(results(journal(held)), 160)
+
+    assert "database MB" not in of(60_000_000, 61_000_000)
+    assert re.search(r"^1 .* 234$", of(59_000_000, 234_000_000), re.MULTILINE)
+    assert "log MB" not in of(59_000_000, 234_000_000)
+
+
 def test_a_load_is_told_once_for_all_rows_that_began_with_it() -> None:
     one, other = loaded(), loaded(rows=200)
     held = [
@@ -195,6 +238,27 @@ def test_side_by_side_names_what_else_differs() -> None:
     printed = console.file.getvalue()  # type: ignore[attr-defined]
     assert re.search(r"A commits/s +B commits/s", printed)
     assert "differs: machine kernel: A Linux 6.1, B Linux 6.12" in printed
+
+
+@pytest.mark.parametrize("factor", ["durability", "place.filesystem"])
+def test_side_by_side_pairs_what_is_alike_but_for_a_factor_and_names_it(factor: str) -> None:
+    def run(*levels: str) -> Journal:
+        return journal([
+            recording({"workload": "tpcb", "engine": "sqlite", factor: level}, n) for level in levels for n in (1, 2)
+        ])  # fmt: skip
+
+    first, second = run("drive"), run("none")
+    assert side_by_side(first, second).pairs == []
+    assert unlike(first, second) == {factor: ("drive", "none")}
+    found = side_by_side(first, second, [factor])
+    assert found.different[0] == {"what": factor, "a": "drive", "b": "none"}
+    (row,) = found.as_json()["rows"]
+    assert (row["levels"][factor], row["b_levels"][factor]) == ("drive", "none")
+    console = Console(file=io.StringIO(), width=160, highlight=False)
+    found.show(console)
+    assert f"differs: {factor}: A drive, B none" in console.file.getvalue()  # type: ignore[attr-defined]
+    with pytest.raises(BadInput, match="drive and os differ in nothing but what is ignored"):
+        side_by_side(run("drive", "os"), second, [factor])
 
 
 def test_what_storage_does_not_tell_is_marked_at_that_storage_alone() -> None:

@@ -19,8 +19,9 @@ from studies.study import Experiment, Held, Ours, Picture, Published, Study, Tab
 
 from acidtest.errors import BadInput
 from acidtest.journal.models import Journal
+from acidtest.report import pictures
 from factory import file_systems, journal, recording, result, study, tpcc
-from studies import pages, pictures, recordings
+from studies import pages, recordings
 
 pytestmark = pytest.mark.slow  # it reads all kept recordings
 

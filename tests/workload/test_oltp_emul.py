@@ -133,3 +133,11 @@ def test_a_session_stays_what_the_kit_has_made_of_it(tmp_path: Path) -> None:
     kit = small_kit.write(tmp_path / "kit")
     with pytest.raises(ValidationError, match='must be "once"'):
         spec(kit, connect="per_transaction")
+
+
+@pytest.mark.parametrize("wrong", [{"path": 5}, {"path": ""}, {"path": ["kit"]}, {"config": 5}, {"config": True}])
+def test_a_path_that_is_no_text_is_refused_by_its_key(tmp_path: Path, wrong: dict[str, object]) -> None:
+    table = OltpEmul.completed({"path": str(small_kit.write(tmp_path / "kit")), "count": 1, **wrong}, Path())
+    with pytest.raises(ValidationError) as refused:
+        OltpEmul.model_validate(table)
+    assert [error["loc"] for error in refused.value.errors()] == [(key,) for key in wrong]

@@ -203,7 +203,7 @@ fn plural(op: Option<Op>) -> &'static str {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoFault {
     #[error(
-        "\"{0}\" is no fault; write a rule as (fail EIO (and writes (nth 3))), see docs/DISK.md; or lie-about-flush, tear, \
+        "\"{0}\" is no fault; write a rule as (fail EIO (and writes (nth 3))), see acidtest help docs/DISK.md; or lie-about-flush, tear, \
          eio on read|write|flush or drop on flush, each alone or followed by 5, every 3rd, after 10 or at BYTE [once]; or \
          ignore-write-through or reorder; or stop after 1000 reads|writes|flushes|requests, alone or followed by fail \
          after 5 s (1 to 60)"

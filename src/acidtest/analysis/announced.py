@@ -176,12 +176,13 @@ def _showed_damage(cut: Cut) -> bool:
 
 
 def risk_of(recording: Recording) -> Risk | None:
-    """What its durability level may lose, by the settings in force; None of an engine that is not known here."""
+    """What its durability level may lose, by settings and mount options in force; None of an engine unknown here."""
     if (said := recording.promise) is not None:
         return Risk(lost=said.may_lose, breaks=ANYHOW if said.may_break else "")
     family = family_of(recording)
     settings = {one.name: one.in_force or one.asked or "" for one in recording.settings}
-    return family.risk(recording.durability, settings) if family else None
+    options = recording.place.filesystem, recording.place.mount_options
+    return family.risk_on(recording.durability, settings, *options) if family else None
 
 
 def family_of(recording: Recording) -> families.Family | None:

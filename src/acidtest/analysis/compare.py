@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
 from acidtest.analysis import power
-from acidtest.analysis.samples import Row, base_of, by_workload
+from acidtest.analysis.samples import Combination, One, Row, base_of, by_workload
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL, Summary, ratio
 from acidtest.words import counted
 
@@ -58,25 +58,38 @@ def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison
     much that a halving would have been missed, the verdict is "cannot tell" and never "no difference shown".
     """
     compared: list[Comparison] = []
-    for table in by_workload(rows).values():
-        families: dict[tuple[str, ...], list[tuple[Row, Row, bool]]] = {}
-        for row, against, is_base in _pairs(table, base):
-            families.setdefault(_differing(row, against), []).append((row, against, is_base))
-        for factors, pairs in families.items():
-            samples = [(row.goodput_per_s(), against.goodput_per_s()) for row, against, _ in pairs]
-            for (row, against, is_base), (mine, theirs), judged in zip(pairs, samples, judge(samples), strict=True):
-                compared.append(
-                    Comparison(
-                        row=row,
-                        against=against,
-                        factors=factors,
-                        is_base=is_base,
-                        n=(len(mine), len(theirs)),
-                        ratio=ratio(mine, theirs),
-                        **vars(judged),
-                    )
+    for factors, pairs in families(rows, base):
+        samples = [(row.goodput_per_s(), against.goodput_per_s()) for row, against, _ in pairs]
+        for (row, against, is_base), (mine, theirs), judged in zip(pairs, samples, judge(samples), strict=True):
+            compared.append(
+                Comparison(
+                    row=row,
+                    against=against,
+                    factors=factors,
+                    is_base=is_base,
+                    n=(len(mine), len(theirs)),
+                    ratio=ratio(mine, theirs),
+                    **vars(judged),
                 )
+            )
     return compared
+
+
+def families(
+    rows: Sequence[One], base: Mapping[str, str]
+) -> Iterator[tuple[tuple[str, ...], list[tuple[One, One, bool]]]]:
+    """The pairs that are compared and corrected together: the factors in which they differ, and of each pair whether
+    the second is the first one's base."""
+    for table in by_workload(rows).values():
+        of_factors: dict[tuple[str, ...], list[tuple[One, One, bool]]] = {}
+        for row, against, is_base in _pairs(table, base):
+            of_factors.setdefault(_differing(row, against), []).append((row, against, is_base))
+        yield from of_factors.items()
+
+
+def largest_family(rows: Sequence[One], base: Mapping[str, str]) -> int:
+    """How many comparisons the correction for many comparisons counts together at most; 0: nothing is compared."""
+    return max((len(pairs) for _, pairs in families(rows, base)), default=0)
 
 
 def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judged]:
@@ -196,7 +209,7 @@ def _verdict(
         return ("faster" if delta > 0 else "slower"), f"p = {p:.2g}{among}"
     if smallest is not None and power.decides(smallest):
         found = power.in_words(smallest)
-        return "no difference shown", f"p = {p:.2g}{among}; {found} would have been found (power {power.POWER})"
+        return "no difference shown", f"p = {p:.2g}{among}; {found} {power.NOTICED}"
     deviation = power.spread(pair)
     if deviation is None:
         return "cannot tell", f"p = {p:.2g}{among}; some rates are zero, and zero has no ratio"
@@ -206,16 +219,16 @@ def _verdict(
     return "cannot tell", f"p = {p:.2g}{among}; {missed}"
 
 
-def _differing(row: Row, against: Row) -> tuple[str, ...]:
+def _differing(row: Combination, against: Combination) -> tuple[str, ...]:
     return tuple(factor for factor, level in row.levels.items() if against.levels.get(factor) != level)
 
 
-def _pairs(table: Sequence[Row], base: Mapping[str, str]) -> list[tuple[Row, Row, bool]]:
-    pairs: dict[frozenset[tuple[str, ...]], tuple[Row, Row, bool]] = {}
+def _pairs(table: Sequence[One], base: Mapping[str, str]) -> list[tuple[One, One, bool]]:
+    pairs: dict[frozenset[tuple[str, ...]], tuple[One, One, bool]] = {}
     for row in table:
         against = base_of(row, table, base)
-        if against is not None and against.key != row.key:
-            pairs.setdefault(frozenset((row.key, against.key)), (row, against, True))
+        if against is not None and against is not row:
+            pairs.setdefault(_both(row, against), (row, against, True))
     for position, row in enumerate(table):
         for other in table[:position]:
             differing = _differing(row, other)
@@ -223,7 +236,11 @@ def _pairs(table: Sequence[Row], base: Mapping[str, str]) -> list[tuple[Row, Row
                 continue
             (factor,) = differing
             if factor not in base or other.levels[factor] == base[factor]:
-                pairs.setdefault(frozenset((row.key, other.key)), (row, other, False))
+                pairs.setdefault(_both(row, other), (row, other, False))
             elif row.levels[factor] == base[factor]:
-                pairs.setdefault(frozenset((row.key, other.key)), (other, row, False))
+                pairs.setdefault(_both(row, other), (other, row, False))
     return list(pairs.values())
+
+
+def _both(one: Combination, other: Combination) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(row.levels.values()) for row in (one, other))

@@ -11,17 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from acidtest.analysis import power
+from acidtest.analysis import power, yardsticks
 from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.filesystems import IN_MEMORY, WITHOUT_FLUSHES
+from acidtest.journal.diagnosis import is_reference
 from acidtest.words import counted
 
 Standing = Literal["likely", "possible", "cannot tell", "unlikely", "not looked at"]
 STANDINGS: tuple[Standing, ...] = ("likely", "possible", "cannot tell", "unlikely", "not looked at")
 Name = Literal[
     "the drive's flush", "the file system", "memory and cache", "the configuration", "the engine's log",
-    "the database inside",
+    "the database inside", "the processor",
 ]  # fmt: skip
 
 FLUSH_LIKELY = 0.5  # of a commit's time: without it a commit would take half
@@ -42,9 +43,12 @@ CACHE_SOURCE = (
     "up to 80 % of it (innodb_buffer_pool_size)"
 )
 MORE = "Give it more --minutes."
-CONFIGURATION_LIKELY = 0.8  # of the rate under sane settings
+STOLEN_POSSIBLE = 0.05  # of the processors' time
+STOLEN_SOURCE = "proc_stat(5), steal; the share is a threshold of acidtest"
+CONFIGURATION_LIKELY = 0.8  # of the rate under the reference
 CONFIGURATION_SOURCE = (
-    "Mann-Whitney with Holm's correction, p at most 0.05 (docs/ANALYSIS.md); the fifth is a threshold of acidtest"
+    "Mann-Whitney with Holm's correction, p at most 0.05 (acidtest help docs/ANALYSIS.md); the fifth is a threshold of "
+    "acidtest"
 )
 
 SYNCHRONOUS = ("sync", "dirsync")
@@ -67,6 +71,7 @@ class Storage:
     free_bytes: int
     all_bytes: int | None  # of the file system; None: not known
     devices: tuple[str, ...] = ()  # kinds of what lies beneath it: "partition", "mapped", "disk"
+    rotational: str = ""  # as its disk reports: "yes", "no"; "" where there is none, or several
 
 
 @dataclass(frozen=True)
@@ -84,12 +89,17 @@ class Ran:
     """One workload under one configuration, one figure a repetition that counts."""
 
     workload: str  # "commits"
-    configuration: str  # "found", "defaults", "found-durable", "sane"
+    configuration: str  # "found", "defaults", "found-durable", "found, 128 MiB cache", "reference: 128 MiB cache"
     level: str  # of durability
     rates: Sequence[float]  # commits a second
     commit_us: Sequence[float]  # median time of a transaction
     flushes: Sequence[float] = ()  # of the device, for each commit; none where they are not counted
     at_work: Sequence[float] = ()  # share of the measured time in which the device had a request; none as above
+    database: int | None = None  # bytes of the scratch database when it began
+
+    @property
+    def is_reference(self) -> bool:
+        return is_reference(self.configuration)
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,13 @@ class Sizes:
     memory: int
     database: int | None = None
     cache: int | None = None  # of the engine, as it is configured
+    cell_cache: int | None = None  # the same in the cells, which may have had less
+
+
+@dataclass(frozen=True)
+class Processor:
+    deflate_mb_per_s: float
+    stolen: float  # share of the time
 
 
 @dataclass(frozen=True)
@@ -111,6 +128,8 @@ class Figures:
     ran: Sequence[Ran] = ()
     log: Sequence[str] | None = None  # what the engine's log says that matters, one sentence each
     inside: Sequence[str] | None = None  # what is unusual inside the database
+    severe: Sequence[str] = ()  # what puts data at risk, one sentence each
+    processor: Processor | None = None
     why: Mapping[Name, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)  # what each configuration of the cells sets
 
@@ -137,18 +156,18 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Compared:
-    """The rates of a workload under the configuration that was found, over those under the sane one."""
+    """The rates of a workload under the configuration that was found, over those under the reference."""
 
     workload: str
     found: Ran
-    sane: Ran
+    reference: Ran
     ratio: Summary
     judged: Judged
 
     @property
     def alike(self) -> bool:
         """Whether both promise the same of a commit."""
-        return self.found.level == self.sane.level
+        return self.found.level == self.reference.level
 
 
 @dataclass(frozen=True)
@@ -156,13 +175,18 @@ class Answer:
     compared: tuple[Compared, ...]
     flush_share: Summary | None  # of a commit's time; None where it is not known
     bottlenecks: tuple[Bottleneck, ...]  # in the order of STANDINGS
+    severe: tuple[str, ...] = ()  # what puts data at risk
 
     def of(self, standing: Standing) -> list[Bottleneck]:
         return [one for one in self.bottlenecks if one.standing == standing]
 
     @property
     def headline(self) -> str:
-        """One sentence."""
+        """What is severe, then one sentence."""
+        return " ".join([*(f"Severe: {one}" for one in self.severe), self._slow])
+
+    @property
+    def _slow(self) -> str:
         likely, possible = self.of("likely"), self.of("possible")
         if likely:
             return f"Likely: {_and(one.name for one in likely)}."
@@ -184,9 +208,10 @@ def diagnose(figures: Figures) -> Answer:
         _configuration(figures, compared),
         _listed("the engine's log", figures.log, figures, "Its log holds nothing that acidtest knows to cost time."),
         _listed("the database inside", figures.inside, figures, "Nothing in it is unusual."),
+        _processor(figures),
     ]
     found.sort(key=lambda one: STANDINGS.index(one.standing))
-    return Answer(compared, share, tuple(found))
+    return Answer(compared, share, tuple(found), tuple(figures.severe))
 
 
 def _not_looked(name: Name, figures: Figures) -> Bottleneck:
@@ -194,12 +219,12 @@ def _not_looked(name: Name, figures: Figures) -> Bottleneck:
 
 
 def _compared(ran: Sequence[Ran]) -> Iterator[Compared]:
-    """Each workload's found or default configuration with the sane one; all pairs form one family of Holm's."""
+    """Each workload's other configurations with the reference; all pairs form one family of Holm's."""
     pairs = [
         (one, other)
         for one in ran
         for other in ran
-        if one.workload == other.workload and one.configuration != "sane" and other.configuration == "sane"
+        if one.workload == other.workload and not one.is_reference and other.is_reference
     ]
     judged = judge([(one.rates, other.rates) for one, other in pairs])
     for (one, other), verdict in zip(pairs, judged, strict=True):
@@ -209,7 +234,7 @@ def _compared(ran: Sequence[Ran]) -> Iterator[Compared]:
 def commits_of(ran: Sequence[Ran]) -> Ran | None:
     """The commits that are held against the probe: under the configuration that was found, else the other one."""
     commits = [one for one in ran if one.workload == "commits" and one.commit_us]
-    return next((one for one in commits if one.configuration != "sane"), next(iter(commits), None))
+    return next((one for one in commits if not one.is_reference), next(iter(commits), None))
 
 
 def _flush_share(figures: Figures) -> tuple[Summary | None, bool]:
@@ -236,10 +261,14 @@ def _flush(figures: Figures, share: Summary | None, *, were_counted: bool) -> Bo
     said = [f"a flush: {_us(flush)}", f"a commit: {_us(commit)}"]
     if commits.level == "drive":
         said.append(_each(each, were_counted=were_counted))
-    threshold = f"likely from {FLUSH_LIKELY:.0%} of a commit's time, unlikely below {FLUSH_UNLIKELY:.0%}"
+    threshold = (
+        f"likely from {FLUSH_LIKELY:.0%} of a commit's time, unlikely below {FLUSH_UNLIKELY:.0%}, or where "
+        "it is as fast as drives are"
+    )
+    source = AMDAHL
 
     def is_(standing: Standing, says: str, remedy: str = "") -> Bottleneck:
-        return Bottleneck(name, standing, says, tuple(said), threshold, AMDAHL, remedy)
+        return Bottleneck(name, standing, says, tuple(said), threshold, source, remedy)
 
     if commits.level != "drive":
         return is_("unlikely", "Commits do not wait for the drive: a power cut takes what was committed last.")
@@ -248,6 +277,15 @@ def _flush(figures: Figures, share: Summary | None, *, were_counted: bool) -> Bo
     part = f"By the probe's time of a flush, the flushes of a commit take {_times(share)} as long as it does."
     if not were_counted:
         part = f"One flush takes {_times(share)} as long as a commit; how many there are could not be counted."
+    like = ""
+    if flush.median:
+        yardstick = yardsticks.nearest(flush.median)
+        like = f"A flush of {_time(flush.median)} is {yardsticks.likeness(flush.median)}"
+        said.append(like[:1].lower() + like[1:])
+        source = f"{AMDAHL}; {yardstick.source}"
+        rotational = figures.storage.rotational if figures.storage else ""
+        if contradicts := yardsticks.contradiction(rotational, flush.median):
+            said.append(f"the device: {contradicts}")
     seen = summarise(commits.at_work) if commits.at_work else None
     if seen is not None:
         said.append(f"of the measured time the device was at work: {_percent(seen)}")
@@ -259,11 +297,13 @@ def _flush(figures: Figures, share: Summary | None, *, were_counted: bool) -> Bo
     if len(bounds) < len(known):
         return is_("cannot tell", f"{part} There are too few repetitions for an interval: {share.reason}.")
     if any(one.low >= FLUSH_LIKELY for one in bounds) and all((one.median or 0) >= FLUSH_UNLIKELY for one in known):
-        remedy = (
-            "Let several changes share a commit, or commits of several sessions share a flush; or a drive whose cache "
-            "survives a power cut. Not by giving up durability, unless its loss is accepted."
-        )
-        return is_("likely", part, remedy)
+        remedy = "Let several changes share a commit, or commits of several sessions share a flush"
+        keep = "Not by giving up durability, unless its loss is accepted."
+        if flush.median and flush.interval and yardsticks.nearest(flush.interval.high) is yardsticks.KEEPS_CACHE:
+            says = f"{like}: not the reason. No other drive would be much faster; fewer flushes would help. {part}"
+            return is_("unlikely", says, f"{remedy}. {keep}")
+        says = f"{like}: the reason, unless other programs flush beside it. {part}"
+        return is_("likely", says, f"{remedy}; or a drive whose cache survives a power cut. {keep}")
     if seen and seen.interval and seen.interval.high < FLUSH_UNLIKELY and bounds[0].low >= FLUSH_LIKELY:
         says = "But the device itself was at work for a small part of the time: the wait is above it."
         remedy = "Look for other programs that flush, a busy processor, or a host that holds requests back."
@@ -271,6 +311,24 @@ def _flush(figures: Figures, share: Summary | None, *, were_counted: bool) -> Bo
     if all(one.high < FLUSH_UNLIKELY for one in bounds) and were_counted:
         return is_("unlikely", part)
     return is_("cannot tell", f"{part} That does not decide.")
+
+
+def _processor(figures: Figures) -> Bottleneck:
+    name: Name = "the processor"
+    if (seen := figures.processor) is None:
+        return _not_looked(name, figures)
+    said = (
+        f"one of its processors compresses {seen.deflate_mb_per_s:.0f} MB a second (zlib)",
+        f"of their time the host took {seen.stolen:.1%} (steal)",
+    )
+    threshold = f"possible where the host takes {STOLEN_POSSIBLE:.0%} of the processors' time"
+    if seen.stolen >= STOLEN_POSSIBLE:
+        says = f"The host took {seen.stolen:.0%} of the processors' time: whatever runs here waited for it."
+        remedy = "Ask whoever runs the host, or measure at another hour and compare (acidtest compare)."
+        return Bottleneck(name, "possible", says, said, threshold, STOLEN_SOURCE, remedy)
+    says = "The host took little of it. Whether it is slow shows only beside another machine, or another time."
+    remedy = "Keep this with --out, diagnose there too, and run acidtest compare."
+    return Bottleneck(name, "cannot tell", says, said, threshold, STOLEN_SOURCE, remedy)
 
 
 def _each(each: float, *, were_counted: bool) -> str:
@@ -403,12 +461,14 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
     if not compared:
         return _not_looked(name, figures)
     said = tuple(
-        f"{one.workload}, {one.found.configuration}: {_times(one.ratio)} the rate of sane ones: {one.judged.verdict}"
+        f"{one.workload}, {one.found.configuration}: {_times(one.ratio)} the rate of the "
+        f"{one.reference.configuration}: {one.judged.verdict}"
         + _smallest(one.judged)
-        + ("" if one.alike else f", at durability {one.found.level} beside {one.sane.level}")
+        + ("" if one.alike else f", at durability {one.found.level} beside {one.reference.level}")
         for one in compared
     ) + tuple(f"{name} sets {given}" for name, given in figures.settings.items())
-    threshold = f"likely where a rate is shown to be below {CONFIGURATION_LIKELY:.0%} of that under sane settings"
+    threshold = f"likely where a rate is shown to be below {CONFIGURATION_LIKELY:.0%} of that of the reference"
+    tried = _cache_tried(figures)
     like = [one for one in compared if one.alike]
     slower = [one for one in like if one.judged.verdict == "slower" and one.ratio.median is not None]
     far = [one for one in slower if (one.ratio.median or 1.0) < CONFIGURATION_LIKELY]
@@ -417,27 +477,43 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
         return Bottleneck(name, standing, says, said, threshold, CONFIGURATION_SOURCE, remedy)
 
     if far:
-        says = f"The settings that were found make {_and(one.workload for one in far)} slower than sane ones do."
-        return is_("likely", says, "Change them one at a time: the experiment that is proposed does.")
+        says = f"The settings that were found make {_and(one.workload for one in far)} slower than the reference is."
+        return is_("likely", f"{says}{tried}", "Change them one at a time: the experiment that is proposed does.")
     if slower:
-        return is_("possible", "The settings that were found cost something, and less than a fifth.")
+        return is_("possible", f"The settings that were found cost something, and less than a fifth.{tried}")
     if not like:
         says = "The two promise different things of a commit, so that their rates say nothing of the other settings."
         return is_("cannot tell", says, "Compare them at one durability level.")
     if any(one.judged.verdict == "cannot tell" for one in like):
         reasons = "; ".join(dict.fromkeys(one.judged.reason for one in like if one.judged.verdict == "cannot tell"))
         return is_("cannot tell", f"No setting is shown to be slower, and not each can be told: {reasons}.", MORE)
-    says = "On a small database no setting that was found is shown to be slower than sane ones"
+    says = "On the scratch database no setting that was found is shown to be slower than the reference"
     smallest = [one.judged.smallest_ratio for one in like if one.judged.smallest_ratio is not None]
-    would = f": {power.in_words(min(smallest))} would have been shown (power {power.POWER})" if smallest else ""
-    return is_("unlikely", f"{says}{would}.")
+    would = f": {power.in_words(min(smallest))} {power.NOTICED}" if smallest else ""
+    return is_("unlikely", f"{says}{would}.{tried}")
+
+
+def _cache_tried(figures: Figures) -> str:
+    """Whether the cells show what the size of the cache costs: a database that fits into it does not."""
+    sizes = [one.database for one in figures.ran if one.database is not None and not one.is_reference]
+    cache = figures.sizes.cell_cache
+    if not sizes or cache is None:
+        return ""
+    if max(sizes) > cache:
+        return (
+            f" The scratch database ({_bytes(max(sizes))}) is larger than the cache that was found ({_bytes(cache)})."
+        )
+    return (
+        f" The scratch database ({_bytes(max(sizes))}) fits into the cache that was found ({_bytes(cache)}): whether "
+        "that is large enough for the database in question was not tried."
+    )
 
 
 def _smallest(judged: Judged) -> str:
     """Behind "no difference shown": which one would have been."""
     if judged.verdict != "no difference shown" or judged.smallest_ratio is None:
         return ""
-    return f" ({power.in_words(judged.smallest_ratio)} would have been)"
+    return f" ({power.in_words(judged.smallest_ratio)} {power.NOTICED})"
 
 
 def _listed(name: Name, held: Sequence[str] | None, figures: Figures, nothing: str) -> Bottleneck:
@@ -447,6 +523,10 @@ def _listed(name: Name, held: Sequence[str] | None, figures: Figures, nothing: s
         return Bottleneck(name, "unlikely", nothing)
     says = "What it says may cost time or safety; no figure here shows how much."
     return Bottleneck(name, "possible", says, tuple(held))
+
+
+def _time(us: float) -> str:
+    return f"{us / 1000:.3g} ms" if us >= 1000 else f"{_figure(us)} µs"
 
 
 def _us(summary: Summary) -> str:

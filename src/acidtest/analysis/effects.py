@@ -97,16 +97,11 @@ def conclusion(measured: Sequence[Effect]) -> list[str]:
             f"Not everywhere alike: {', '.join(turned)}. With some levels of the other factors the better of the two "
             "was the slower."
         )
-    unclear = [
-        f"{_name(effect)} ({power.in_words(effect.smallest_ratio)})"
+    sentences += [
+        f"{_name(effect)}: no difference shown; {power.in_words(effect.smallest_ratio)} {power.NOTICED}."
         for effect in measured
         if effect.verdict == "no difference shown" and effect.smallest_ratio is not None
     ]
-    if unclear:
-        sentences.append(
-            f"No difference is shown for {', '.join(unclear)}; what stands in brackets would have been found "
-            f"(power {power.POWER})."
-        )
     untold = [effect for effect in measured if effect.verdict == "cannot tell"]
     missed = [_name(effect) for effect in untold if effect.p is not None]
     if missed:

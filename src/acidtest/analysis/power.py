@@ -23,6 +23,7 @@ import scipy  # scipy.stats is imported at its first use: that takes two seconds
 from acidtest.analysis.summary import SEED, Floats
 
 POWER = 0.8
+NOTICED = "would probably have been noticed"  # of an effect that is found with this power
 HALVING = 0.5
 MANY = (5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 50)  # repetitions: looked at when it is asked how many would do
 NUMBERS = 4_000_000  # drawn at most for one simulation

@@ -4,11 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from acidtest.journal.models import NOT_APPLICABLE, Header, Recording
 from acidtest.journal.protocol import RunResult
 
 UNKNOWN_GUEST = "guest"
+
+
+class Combination(Protocol):
+    """What must be known of a row to say with which others it is compared; a plan knows it before anything has run."""
+
+    @property
+    def levels(self) -> Mapping[str, str]: ...
+    @property
+    def workload(self) -> str: ...
+    @property
+    def guest(self) -> str: ...
+
+
+One = TypeVar("One", bound=Combination)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A row before it has run."""
+
+    levels: Mapping[str, str]
+    workload: str
+    guest: str
 
 
 @dataclass(frozen=True)
@@ -95,7 +119,7 @@ def rows(header: Header, recordings: Sequence[Recording]) -> list[Row]:
     ]
 
 
-def base_of(row: Row, among: Sequence[Row], base: Mapping[str, str]) -> Row | None:
+def base_of(row: One, among: Sequence[One], base: Mapping[str, str]) -> One | None:
     """The row that ``row`` is read against: the base's levels for the factors it names, ``row``'s own for the others.
 
     A factor that the base's engine does not have is "–" in the base row whatever it is in ``row``.
@@ -129,14 +153,14 @@ def varying(rows_: Sequence[Row]) -> list[str]:
     ]
 
 
-def by_workload(rows_: Sequence[Row]) -> dict[str, list[Row]]:
+def by_workload(rows_: Sequence[One]) -> dict[str, list[One]]:
     """Rows by workload, in order: rates of different workloads are different quantities and share no table.
 
     Nor do those of a guest and of this machine, or of two guests. A row none of whose places could be made, and which
     has no rate, stands with the first guest that was up.
     """
     known = next((row.guest for row in rows_ if row.guest not in ("", UNKNOWN_GUEST)), UNKNOWN_GUEST)
-    tables: dict[str, list[Row]] = {}
+    tables: dict[str, list[One]] = {}
     for row in rows_:
         guest = known if row.guest == UNKNOWN_GUEST else row.guest
         tables.setdefault(f"{row.workload}, {guest}" if guest else row.workload, []).append(row)

@@ -41,6 +41,8 @@ class Binary:
     version: str  # "3.0.5.33220"; "" where it does not say
     debug: bool
     client: bool = False  # a library by which programs reach an engine, or what watches it: none itself
+    called: str = ""  # of ours: the engine's name in the experiment
+    identity: str = ""  # of ours, of a build of the user's: which files it is and how they run
 
 
 @dataclass(frozen=True)

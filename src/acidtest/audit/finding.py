@@ -17,6 +17,10 @@ SEVERITIES: tuple[Severity, ...] = ("invalid", "doubtful", "note")  # the worst 
 # How sure the reading is: a figure or setting that stands there, a sentence taken for what it seems to mean, or
 # something that usually holds where the rest is as it is.
 Certainty = Literal["certain", "read from prose", "guessed"]
+LOWERED: dict[Certainty, str] = {  # why what is not certain is less severe than its rule
+    "read from prose": "it is read from prose, whose words may mean something else",
+    "guessed": "nothing that was read says so; it is guessed from what usually holds",
+}
 CERTAINTIES: tuple[Certainty, ...] = ("certain", "read from prose", "guessed")
 FACTS_MIN = 2  # that contradict a claim, before a finding may say that it is false
 
@@ -107,7 +111,7 @@ class Finding:
         """It is ``invalid`` only if two facts that are quoted contradict the claim, whatever else is true."""
         lowered = ""
         if certainty != "certain":
-            lowered = f"it is {certainty}"
+            lowered = LOWERED[certainty]
         elif len(set(self.evidence)) < FACTS_MIN:
             lowered = "it rests on one fact alone"
         return replace(self, certainty=certainty, lowered=lowered if self.rule.severity == "invalid" else "")

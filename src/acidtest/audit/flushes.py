@@ -244,11 +244,15 @@ def _of_method(
         yield Evidence("flush-takes-time", "flushes", text, method, why)
     elif not any(one.verdict == "does not flush" for one in turning):
         text = f"{latency}, {_times(unflushed)} {label(FLOOR[method])}"
-        why = (
-            "More than the block and its flush may be behind that: it says nothing of the flush."
-            if unflushed.interval.low > EMPTY_COMMANDS
-            else "Not clearly more than a write and an empty flush would take, or the flush of a cache with capacitors."
-        )
+        if unflushed.interval.low > EMPTY_COMMANDS:
+            why = "More than the block and its flush may be behind that: it says nothing of the flush."
+        elif took.interval.high < 1e6 / TURNS_PER_S_MOST:
+            why = (
+                "Too fast for a disk, not too fast for an SSD with power-loss protection: "
+                "its data sheet or a pulled plug decides."
+            )
+        else:
+            why = "The flush takes hardly longer than an empty command does: only a pulled plug decides."
         yield Evidence("not-told-apart", "cannot tell", text, method, why)
 
 

@@ -158,6 +158,8 @@ def _side(journal: Journal, row: Row, factors: Sequence[str]) -> Side:
                 "Linux",
                 version,
                 debug="debug" in version.lower(),
+                called=facts.id,
+                identity=facts.identity,
             ),
         ),
         configurations=(Configuration(where, engine, "settings in force", settings),),

@@ -6,6 +6,8 @@ longer than most of them run.
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -24,8 +26,8 @@ from acidtest.words import harmless
 
 # Each is a module here with a function of its name, or with an ``app`` of commands of its own.
 COMMANDS = (
-    "init", "plan", "run", "search", "powercut", "report", "compare", "growth", "audit", "inspect", "trace", "engines",
-    "doctor", "clean", "probe", "diagnose", "disk", "plug", "help",
+    "init", "experiments", "plan", "run", "search", "powercut", "report", "compare", "growth", "audit", "inspect",
+    "trace", "engines", "doctor", "clean", "probe", "diagnose", "disk", "plug", "help",
 )  # fmt: skip
 
 
@@ -56,6 +58,17 @@ class _Group(TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.commands = _OnDemand()  # type: ignore[assignment]  # it is only read
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        if os.environ.get("_ACIDTEST_COMPLETE") == "complete_bash":
+            _join_marks()
+        return super().main(*arguments, **options)
+
+
+def _join_marks() -> None:
+    """Bash breaks words after an ``@`` as well, but replaces what it completes from there on as one word."""
+    joined, marks = re.subn(r"(?<=\s)@\s(?=\S)", "@", os.environ["COMP_WORDS"])
+    os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = joined, str(int(os.environ["COMP_CWORD"]) - marks)
 
 
 app = typer.Typer(

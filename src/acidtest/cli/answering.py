@@ -22,7 +22,7 @@ from acidtest.families import FAMILIES, SERVERS
 from acidtest.place import drives_mounted, machine_facts, place_facts
 from acidtest.place.facts import mounts_now
 from acidtest.place.mkfs import can_be_made
-from acidtest.question import QUESTIONS, Answers, Chosen, Question, Storage, StorageKind, toml
+from acidtest.question import QUESTIONS, Answers, Chosen, Question, Storage, StorageKind, parts, toml
 
 Answer = TypeVar("Answer")
 TIME = "10m"
@@ -43,17 +43,15 @@ class Given:
     time: str | None
     force: bool
     sql: tuple[str, ...] = ()
-
-    def is_of_sql(self) -> bool:
-        """Whether the question, as far as it is said, is about the user's own SQL."""
-        return self.question in QUESTIONS and QUESTIONS[str(self.question)].of_sql
+    whole: bool = False  # without levels at which the database may break
 
     def complete(self, *, defaults: bool) -> None:
         """Raise BadInput for what is not said, and cannot be asked; with ``defaults`` only the question has none."""
         wanted = {"--question": self.question is not None}
-        if not defaults or self.question == "build":
+        asked = QUESTIONS.get(self.question or "")
+        if not defaults or (asked and asked.compares_engines):
             wanted["--engine or --server"] = bool(self.engines or self.servers)
-        if not defaults and self.is_of_sql():
+        if not defaults and asked and asked.of_sql:
             wanted["--sql"] = bool(self.sql)
         if not defaults:
             wanted["--storage"] = bool(self.storage) or (bool(self.servers) and not self.engines)
@@ -77,7 +75,7 @@ def answers(
         free(given.file, force=given.force)
     question = _read(given.question, _question, asker, _ask_question)
     found = _sql(given, question, asker)
-    engines = _engines(given, question, asker)
+    engines = _whole(given, question, _engines(given, question, asker), asker)
     storage = _storages(given, question, engines, asker)
     answered = with_storage(engines, storage)
     if found is not None:
@@ -162,9 +160,10 @@ def _ask_question(asker: Asker) -> Question:
 
 
 def _sql(given: Given, question: Question, asker: Asker | None) -> Found | None:
-    if not question.of_sql:
-        if given.sql:
-            raise BadInput(f"{question.name}: --sql is of another question", f"--question {OWN_SQL}, or leave it out")
+    if given.sql and not question.takes_sql:
+        others = " or ".join(name for name, other in QUESTIONS.items() if other.takes_sql)
+        raise BadInput(f"{question.name}: has a workload of its own, and --sql names another", f"--question {others}")
+    if not given.sql and not question.of_sql:
         return None
     if given.sql or asker is None:
         return own_sql.read(given.sql or [own_sql.FOLDER])
@@ -190,15 +189,45 @@ def _engines(given: Given, question: Question, asker: Asker | None) -> tuple[Cho
         return read([*given.engines, *given.servers])
     offers = sorted(catalogue.offers(), key=lambda offer: offer.lack() is not None)  # stable: those that are here first
     # Of two that are compared, only the user knows which.
-    default = offers[0].id if question.name != "build" else ""
+    default = "" if question.compares_engines else offers[0].id
     if asker is None:
         return read([default])
     choices = [Choice(offer.id, _state(offer)) for offer in offers]
     hint = "One or more, with commas."
     if not question.no_servers:
         hint += f" Or a server of yours: {' or '.join(f'{name}://USER@HOST:PORT/DATABASE' for name in SERVERS)}"
-    heading = "Which ones? The others are held against the first." if question.name == "build" else "On which engine?"
+    beside = "Which ones? The others are held against the first."
+    heading = beside if question.compares_engines else "On which engine?"
     return asker.ask(heading, read, choices=choices, default=default, hint=hint)
+
+
+def _whole(given: Given, question: Question, engines: tuple[Chosen, ...], asker: Asker | None) -> tuple[Chosen, ...]:
+    """The engines with the levels that are wanted: some lose the last commits, others may break the database."""
+    breaking = parts.breaking(engines)
+    if not question.of_levels or not breaking:
+        return engines
+
+    def read(word: str) -> tuple[Chosen, ...]:
+        if word not in ("yes", "no"):
+            raise BadInput(f"{word}: is neither yes nor no", "give one of the two")
+        if word == "yes":
+            return engines
+        kept = tuple(map(parts.whole, engines))
+        if all(len(engine.levels) < 2 for engine in kept):
+            raise BadInput(
+                "without them each engine has one level left, and nothing is compared",
+                "leave --whole out, or answer yes",
+            )
+        return kept
+
+    if given.whole or asker is None or (given.storage and given.time):  # who has said all else is asked nothing
+        return read("no" if given.whole else "yes")
+    said = "; ".join(f"{level}: {', '.join(ids)}" for level, ids in breaking.items())
+    choices = [Choice("yes", f"all levels; the database may break at {said}"), Choice("no", "leave these out")]
+    return asker.ask(
+        "Also levels at which a power cut may break the database, not only lose commits?",
+        _single(read), choices=choices, default="yes",
+    )  # fmt: skip
 
 
 def _state(offer: Offer) -> str:

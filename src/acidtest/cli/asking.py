@@ -57,7 +57,7 @@ class Asker:
             except BadInput as problem:
                 self._console.print(f"  {problem.message}", style="red", markup=False)
                 if problem.remedy:
-                    self._console.print(f"  {problem.remedy}", markup=False)
+                    self._console.print(f"  {problem.remedy}", markup=False, soft_wrap=True)
 
     def _offer(self, choices: Sequence[Choice]) -> None:
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli import complete
+from acidtest.cli import complete, streams
 from acidtest.cli.journals import opened
 from acidtest.errors import BadInput, cannot_write
 from acidtest.words import harmless
@@ -55,7 +55,7 @@ def audit(
     from acidtest.report import findings as shown
     from acidtest.report.sarif import as_sarif
 
-    console = Console(highlight=False)
+    console = Console(stderr=streams.is_taken(json=json, html=html, sarif=sarif), highlight=False)
     if rules:
         shown.print_rules(all_rules(), console, json=json)
         return
@@ -85,7 +85,8 @@ def audit(
         bench = importers.read(path)
         if not bench.read:
             raise BadInput(
-                f"{path}: nothing in it could be audited{_why(bench)}", "docs/AUDIT.md lists what can be audited"
+                f"{path}: nothing in it could be audited{_why(bench)}",
+                "acidtest help docs/AUDIT.md lists what can be audited",
             )
         findings = judge.waived(judge.of_bench(bench), waivers)
         unchecked = kit.unchecked(bench)
@@ -99,7 +100,8 @@ def audit(
         return
     if sarif is not None:
         try:
-            sarif.write_text(json_.dumps(as_sarif(bench, findings, unchecked), indent=2), encoding="utf-8")
+            with streams.taken(sarif) as file:
+                file.write_text(json_.dumps(as_sarif(bench, findings, unchecked), indent=2), encoding="utf-8")
         except OSError as error:
             raise cannot_write(sarif, error, "name another --sarif") from None
     run_instead = instead(bench, findings, whole=html is not None) if not journals else None
@@ -107,7 +109,8 @@ def audit(
         from acidtest.report.audit_page import write_page
 
         try:
-            write_page(path, bench, findings, unchecked, run_instead, html)
+            with streams.taken(html) as file:
+                write_page(path, bench, findings, unchecked, run_instead, file)
         except OSError as error:
             raise cannot_write(html, error, "name another --html") from None
     if json:

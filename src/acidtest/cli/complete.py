@@ -10,14 +10,16 @@ from typing import Annotated
 import typer
 
 from acidtest import kept
-from acidtest.cli import COMMANDS
+from acidtest.cli import COMMANDS, shipped
 from acidtest.families import PRODUCTS
 from acidtest.files import state_directory
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.reference.words import words
 
 # Those of acidtest.question, whose import a shell would wait for.
-QUESTIONS = ("file-system", "durability", "page-and-cache", "build", "growth", "highest-rate", "own-sql", "power-cut")
+QUESTIONS = (
+    "engine", "file-system", "durability", "page-and-cache", "build", "growth", "highest-rate", "own-sql", "power-cut",
+)  # fmt: skip
 LIMITS = ("p99 < 10 ms", "p99.9 < 50 ms", "p90 < 1 s", "mean < 2 ms", "max < 1 s")  # of acidtest search
 DISK_KEEPS = ("none", "torn", "reordered", "all")  # of ``disk_keeps`` in ``[place]``
 SERVERS = ("firebird://", "postgresql://", "mysql://", "mariadb://")  # of acidtest.families, with their other names
@@ -87,21 +89,29 @@ def questions(incomplete: str) -> list[str]:
 
 
 def asked(incomplete: str) -> list[str]:
-    """What ``acidtest help`` explains: commands, tables, keys, the last also without their tables."""
+    """What ``acidtest help`` explains: commands, tables, keys, the last also without their tables; pages."""
     keys = words("keys")
     bare = [key.rpartition(".")[2] for key in keys]
-    return [name for name in dict.fromkeys([*COMMANDS, *words("tables"), *bare, *keys]) if name.startswith(incomplete)]
+    names = dict.fromkeys([*COMMANDS, *words("tables"), *bare, *keys, *shipped.pages()])
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def experiments(incomplete: str) -> list[str]:
-    """Experiments in the directory that was begun, and in those below it.
+    """Experiments in the directory that was begun, and in those below it; after ``@`` the shipped ones.
 
     Where there is none, the shell completes other files and directories by itself.
     """
+    if incomplete.startswith(shipped.MARK):
+        return [f"{shipped.MARK}{name}" for name in shipped_experiments(incomplete.removeprefix(shipped.MARK))]
     begun = incomplete[: incomplete.rfind("/") + 1]
     directory = Path(begun)
     names = (f"{begun}{path.relative_to(directory)}" for path in _toml_files(directory) if _is_experiment(path))
     return [name for name in names if name.startswith(incomplete)]
+
+
+def shipped_experiments(incomplete: str) -> list[str]:
+    """By their names alone."""
+    return [name for name in shipped.experiments() if name.startswith(incomplete)]
 
 
 def limits(incomplete: str) -> list[str]:
@@ -114,9 +124,14 @@ def databases(incomplete: str) -> list[str]:
     return [name for name in SERVERS if incomplete and name.startswith(incomplete)]
 
 
-HELP = "The experiment (.toml)."
-Experiment = Annotated[Path, typer.Argument(help=HELP, metavar="FILE.toml", autocompletion=experiments)]
-PerhapsExperiment = Annotated[Path | None, typer.Argument(help=HELP, metavar="FILE.toml", autocompletion=experiments)]
+ARGUMENT = typer.Argument(
+    help="The experiment (.toml), or @NAME: a shipped one, as acidtest experiments list names it.",
+    metavar="FILE.toml",
+    autocompletion=experiments,
+    callback=shipped.experiment_file,
+)
+Experiment = Annotated[Path, ARGUMENT]
+PerhapsExperiment = Annotated[Path | None, ARGUMENT]
 
 
 def _toml_files(directory: Path) -> Iterator[Path]:

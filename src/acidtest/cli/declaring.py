@@ -35,7 +35,7 @@ def write(root: Path, bench: Bench, findings: Sequence[Finding]) -> Path:
 def _heading(root: Path) -> tuple[str, ...]:
     return (
         "What this benchmark says of itself, for acidtest audit. Written by acidtest audit --init from what was "
-        "understood; every line may be changed, and docs/AUDIT.md has all keys.",
+        "understood; every line may be changed, and acidtest help docs/AUDIT.md has all keys.",
         "",
         f"   {shlex.join(['acidtest', 'audit', str(root)])}",
     )

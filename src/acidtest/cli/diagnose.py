@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli import stopping
+from acidtest.cli import stopping, streams
 from acidtest.errors import BadInput, cannot_write
 
 MINUTES = 5.0
@@ -54,7 +54,7 @@ def diagnose(
         raise BadInput(f"--minutes {minutes:g}: must be {MINUTES_LEAST:g} to {MINUTES_MOST:g}", "5 is usual")
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise BadInput(f"--html {html}: cannot be a file there", "name a file in a directory that is there")
-    console = Console(stderr=json, highlight=False)
+    console = Console(stderr=streams.is_taken(json=json, html=html) or json, highlight=False)
     with stopping.leaving(stopping.NOTHING_KEPT):
         made = make(Asked(database, config, place, minutes, out), console)
     results = made.report
@@ -66,10 +66,11 @@ def diagnose(
         from acidtest.report.diagnosis_page import write_page
 
         try:
-            write_page(results, html)
+            with streams.taken(html) as file:
+                write_page(results, file)
         except OSError as error:
             raise cannot_write(html, error, "name another --html") from None
-        if not json:
+        if not json and html != streams.STDOUT:
             console.print(f"Page: {html}", soft_wrap=True, markup=False)
     if out is not None and not json:
         console.print(f"Kept in {out}; the run again: acidtest report {out}", soft_wrap=True, markup=False)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from acidtest.place.standing import StandingDisk
 
 app = typer.Typer(
-    help="Make disks of known behaviour for your own programs: cut their power, give them faults. docs/DISK.md.",
+    help="Make disks of known behaviour for your own programs: cut their power, give them faults. acidtest help "
+    "docs/DISK.md.",
     no_args_is_help=True,
 )
 

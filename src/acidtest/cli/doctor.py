@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from acidtest import __version__
 from acidtest.cli import fleets
@@ -279,14 +280,17 @@ def _leftovers() -> list[Finding]:
 
 
 def _show(findings: list[Finding]) -> None:
-    marks = {"ok": "[green]ok[/]", "absent": "[dim]absent[/]", "missing": "[red]missing[/]"}
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    """What to do stands in lines of its own, which are not broken: most of it is a command to be copied."""
+    styles = {"ok": "green", "absent": "dim", "missing": "red"}
+    console = Console(highlight=False)
+    widths = [max((len(finding[key]) for finding in findings), default=0) for key in ("what", "state")]
     for finding in findings:
-        remedy = f"\n[bold]→ {finding['remedy']}[/]" if finding["remedy"] else ""
-        table.add_row(
-            finding["what"], marks.get(finding["state"], f"[yellow]{finding['state']}[/]"), finding["detail"] + remedy
-        )
-    Console(highlight=False).print(table)
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        for width in widths:
+            table.add_column(no_wrap=True, width=width)
+        table.add_column(overflow="fold")
+        state = Text(finding["state"], style=styles.get(finding["state"], "yellow"))
+        table.add_row(Text(finding["what"]), state, Text(finding["detail"]))
+        console.print(table)
+        if finding["remedy"]:
+            console.print(Text(f"  → {finding['remedy']}", style="bold"), soft_wrap=True)

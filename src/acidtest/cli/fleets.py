@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FleetFile = Annotated[
     Path | None,
-    typer.Option("--fleet", help="Use the machines of this file (docs/FLEET.md).", metavar="FLEET.toml"),
+    typer.Option("--fleet", help="Use the machines of this file (acidtest help docs/FLEET.md).", metavar="FLEET.toml"),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -13,7 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
-from acidtest.cli import COMMANDS, complete
+from acidtest.cli import COMMANDS, complete, shipped
 from acidtest.errors import BadInput
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ def help(  # noqa: A001 - the command's name
     asked: Annotated[
         list[str] | None,
         typer.Argument(
-            help="A key (memory_mb, place.memory_mb), a table (place) or a command (engines install).",
-            metavar="[KEY|TABLE|COMMAND]",
+            help="A key (memory_mb, place.memory_mb), a table (place), a command (engines install) or a page of docs/.",
+            metavar="[KEY|TABLE|COMMAND|PAGE]",
             autocompletion=complete.asked,
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
 ) -> None:
-    """Explain a key of an experiment, a table of keys, or a command; alone: list them."""
+    """Explain a key of an experiment, a table of keys, or a command; print a page; alone: list them."""
     root = context.find_root()
     if not asked:
         _overview(dict(_commands(root.command, root)), json=json)
@@ -43,6 +44,9 @@ def help(  # noqa: A001 - the command's name
     from acidtest.reference.find import Found, find
 
     name, command = " ".join(asked), _command(root, asked)
+    if page := shipped.pages().get(name.partition("#")[0]):
+        print(json_.dumps({"pages": [_page_json(name, page, whole=True)]}, indent=2) if json else _text(page))
+        return
     # "engines add" is the command, and no table of a build called add.
     found = Found() if command and len(asked) > 1 else find(".".join(asked))
     named = {name: command} if command else {}
@@ -79,10 +83,11 @@ def _unknown(name: str) -> BadInput:
         return BadInput(f"help: {name} is an engine, and no key", f"acidtest engines settings {name}")
     if name in words("rules"):
         return BadInput(f"help: {name} is a rule of the audit, and no key", "acidtest audit --rules lists them")
-    nearest = near(name, COMMANDS)
+    nearest = near(name, (*COMMANDS, *shipped.pages()))
     meant = f" (did you mean {' or '.join(nearest)}?)" if nearest else ""
     return BadInput(
-        f'help: "{name}" is no key, table or command{meant}', "acidtest help lists tables and commands, with their keys"
+        f'help: "{name}" is no key, table, command or page{meant}',
+        "acidtest help lists commands, pages, and tables with their keys",
     )
 
 
@@ -93,7 +98,12 @@ def _overview(commands: Commands, *, json: bool) -> None:
     from acidtest.reference.tables import tables
 
     if json:
-        listed = {"commands": _commands_json(commands), "tables": [table.as_json() for table in tables()], "keys": []}
+        listed = {
+            "commands": _commands_json(commands),
+            "tables": [table.as_json() for table in tables()],
+            "keys": [],
+            "pages": [_page_json(name, page) for name, page in shipped.pages().items()],
+        }
         print(json_.dumps(listed, indent=2))
         return
     console = _console()
@@ -101,6 +111,8 @@ def _overview(commands: Commands, *, json: bool) -> None:
     console.print(_pairs((name, command.get_short_help_str(limit=200)) for name, command in commands.items()))
     _say(console, "\nTables of an experiment, with their keys (acidtest help TABLE, acidtest help KEY)", "bold")
     console.print(_pairs((table.heading, ", ".join(key.bare for key in table.keys)) for table in tables()))
+    _say(console, "\nPages (acidtest help PAGE prints one)", "bold")
+    console.print(_pairs((name, _title(page)) for name, page in shipped.pages().items()))
 
 
 def _print(found: Found, named: Commands, root: Any) -> None:
@@ -147,7 +159,7 @@ def _print_table(table: Table, console: Console) -> None:
     if table.path[0] == "workload" and table.path[-1] != "NAME":
         _say(console, "  Every workload has more keys: acidtest help workload.", "dim")
     if table.pages:
-        _say(console, f"  More: {', '.join(f'docs/{page}' for page in table.pages)}", "dim")
+        _say(console, f"  More: acidtest help {', '.join(f'docs/{page}' for page in table.pages)}", "dim")
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> Padding:
@@ -172,6 +184,15 @@ def _say(console: Console, text: str, style: str) -> None:
     console.print(Text(text, style), soft_wrap=True)
 
 
+def _text(page: Path) -> str:
+    return page.read_text(encoding="utf-8").rstrip()
+
+
+def _title(page: Path) -> str:
+    """Its first heading."""
+    return _text(page).partition("\n")[0].removeprefix("# ")
+
+
 # ---------------------------------------------------------------------------------------------- as JSON
 
 
@@ -194,6 +215,10 @@ def _commands_json(commands: Commands) -> list[dict[str, Any]]:
         }
         for name, command in commands.items()
     ]
+
+
+def _page_json(name: str, page: Path, *, whole: bool = False) -> dict[str, str]:
+    return {"name": name, "title": _title(page)} | ({"text": _text(page)} if whole else {})
 
 
 def _parameter(one: Any) -> dict[str, Any]:

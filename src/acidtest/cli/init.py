@@ -36,6 +36,9 @@ def init(
     time: Annotated[
         str | None, typer.Option(help='How long it may take: "90s", "10m", "1h30m".', metavar="TIME")
     ] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Leave out levels at which a power cut may break the database.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: what is not given has a default.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was written, and what comes next, as JSON.")] = False,
@@ -44,7 +47,9 @@ def init(
     from acidtest.cli.answering import Given
     from acidtest.cli.writing import write
 
-    given = Given(file, question, _words(engine), tuple(server or ()), _words(storage), time, force, tuple(sql or ()))
+    given = Given(
+        file, question, _words(engine), tuple(server or ()), _words(storage), time, force, tuple(sql or ()), whole
+    )
     write(given, yes=yes, json=json)
 
 

@@ -24,8 +24,10 @@ SHOWN_MAX = 100  # combinations in the table
 SHOWN_FIRST, SHOWN_LAST = 20, 5  # of more
 GAP = "  "
 ORDERS_SHOWN = 3
+COMPARED_MAX = 1_000  # combinations: counting their comparisons takes the square of that
 OWN = ("terminals", "lasts", "runs as cell")  # columns beside those of the factors
 RIGHT = ("terminals", "lasts")
+ORDERS = {False: "runs interleaved", True: "cuts one combination after another"}  # by whether power is cut
 
 
 def plan(
@@ -66,7 +68,7 @@ def _as_json(planned: Plan, seconds: float, largest: Mapping[str, int]) -> Itera
     head: dict[str, object] = {"experiment": planned.experiment.name, "seconds_assumed": round(seconds, 1)}
     if largest:
         head["bytes_needed"] = largest
-    if told := planning.told_before(planned):
+    if told := _told(planned):
         head["told"] = told
     yield f'{json_.dumps(head)[:-1]}, "cells": ['
     last = len(planned.cells)
@@ -100,9 +102,11 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
     fixed = [f"{factor} {levels[0].name}" for factor, levels in planned.experiment.factors.items() if len(levels) == 1]
     if fixed:
         console.print(f"All with {', '.join(fixed)}.", markup=False)
-    planning.print_told(planned, console)
+    for line in _told(planned):
+        console.print(line, soft_wrap=True, markup=False)
     repetitions = planned.experiment.repetitions
-    order = "interleaved" if not largest else "size by size"
+    cut = {cell.workload.CAN_BE_SURVEYED for cell in planned.cells}
+    order = "size by size" if largest else " and ".join(words for of, words in ORDERS.items() if of in cut)
     console.print(
         f"\n{counted(len(planned.cells), 'cell')} ({counted(len(rows), 'combination')} × "
         f"{counted(repetitions, 'repetition')}, {order}), about {span(seconds)}: an assumption until the first cells "
@@ -112,6 +116,16 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
         most = max(largest.values())
         each = "One database at a time" if len(largest) > 1 else "One database"
         console.print(f"{each}, of up to {most / 1e6:,.0f} MB; its logs and what sorts for its indexes come on top.")
+
+
+def _told(planned: Plan) -> list[str]:
+    """What is to be known before it runs: of its workloads, and that its repetitions can show nothing."""
+    told = planning.told_before(planned)
+    if len(planned.combinations()) <= COMPARED_MAX:
+        from acidtest.question.verdicts import shown_nothing
+
+        told += [too_few] if (too_few := shown_nothing(planned)) else []
+    return told
 
 
 class _Table:

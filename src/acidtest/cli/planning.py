@@ -48,9 +48,14 @@ def planned(
 
 
 def told_before(plan: Plan) -> list[str]:
-    """What is to be known of the plan's workloads before any begins; a sentence that several have in common once."""
+    """What is to be known of the plan before it begins; a sentence that several workloads have in common once."""
+    from acidtest import conductor
+
     workloads = {id(cell.workload): cell.workload for cell in plan.cells}.values()
-    return list(dict.fromkeys(line for workload in workloads for line in workload.told_before()))
+    return [
+        *dict.fromkeys(line for workload in workloads for line in workload.told_before()),
+        *conductor.same_builds(plan),
+    ]
 
 
 def print_told(plan: Plan, console: Console) -> None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from acidtest.plan import Plan
 
 app = typer.Typer(
-    help="Cut the power of a real machine: serve on the one that is cut, witness on another. docs/PLUG.md.",
+    help="Cut the power of a real machine: serve on the one that is cut, witness on another. acidtest help "
+    "docs/PLUG.md.",
     no_args_is_help=True,
 )
 
@@ -132,7 +133,7 @@ def witness(
 
 
 guests = typer.Typer(
-    help="Try it all without a plug: a guest stands in for the machine that is cut. docs/PLUG.md.",
+    help="Try it all without a plug: a guest stands in for the machine that is cut. acidtest help docs/PLUG.md.",
     no_args_is_help=True,
 )
 app.add_typer(guests, name="guest")
@@ -158,7 +159,9 @@ def create(
     faults: Annotated[
         list[str] | None,
         typer.Option(
-            "--fault", help="What its disk does wrong, as docs/DISK.md words it. Repeatable.", metavar="FAULT"
+            "--fault",
+            help="What its disk does wrong, as acidtest help docs/DISK.md words it. Repeatable.",
+            metavar="FAULT",
         ),
     ] = None,
     port: Annotated[

@@ -6,6 +6,7 @@ import json as json_
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -113,21 +114,24 @@ def _make_smaller(
     cell = chosen(planned, only=[only])[0]
 
     def tell(found: power_cuts.FoundHistory) -> None:
-        came = "lost: " + ", ".join(sorted(found.loss.broken)) if found.loss else "no loss"
+        came = f"{len(found.losses):,} lost: " + ", ".join(sorted(found.loss.broken)) if found.loss else "no loss"
         keys = {**found.workload.model_dump(exclude_defaults=True), "terminals": found.workload.terminals}
         shown = ", ".join(f"{key} = {value!r}" for key, value in sorted(keys.items()))
         console.print(f"{shown}: {came}, in {counted(found.cuts, 'cut')}", markup=False, soft_wrap=True)
 
     with stopping.leaving(stopping.NOTHING_KEPT), watching(console) as watcher:
 
-        def cut(alone: Experiment, where: Path) -> list[Recording]:
-            return list(power_cuts.cut_power(plan_of(alone, cuts=True), file, where, watcher).journal.recordings)
+        def cut(alone: Experiment, where: Path, many: int) -> list[Recording]:
+            plan = plan_of(alone, cuts=True)
+            first = replace(plan, cells=plan.cells[:many])
+            return list(power_cuts.cut_power(first, file, where, watcher).journal.recordings)
 
         found = power_cuts.make_smaller(planned.experiment, cell, out, seconds, cut, tell)
     if found.loss is None:
-        console.print("It did not lose: there is nothing to be made smaller.")
+        cuts = counted(found.cuts, "cut")
+        console.print(f"It did not lose in {cuts}: there is nothing to be made smaller. Give --smaller more seconds.")
         return
-    for reason in found.reasons:
+    for reason in found.loss.reasons:
         console.print(f"  {reason}", markup=False, soft_wrap=True)
     made = out / power_cuts.SMALLER
     console.print(f"Again: acidtest powercut {made} --out DIR", markup=False, soft_wrap=True)

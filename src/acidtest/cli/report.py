@@ -14,11 +14,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from acidtest.cli import streams
 from acidtest.cli.journals import opened
 from acidtest.errors import BadInput, cannot_write, not_among
+from acidtest.words import counted
 
 if TYPE_CHECKING:
     from acidtest.journal.models import Journal
+    from acidtest.report.pictures import Picture
     from acidtest.report.results import Results
     from acidtest.report.search import SearchResults
 
@@ -27,17 +30,33 @@ PAGE = "report.html"
 
 @dataclass(frozen=True)
 class Page:
-    """The page of a report: where it is, or why it could not be written."""
+    """The page of a report: where it is, or why it could not be written; and its charts."""
 
     path: Path
     unwritten: BadInput | None
+    pictures: Sequence[Picture] = ()
+
+    def draw(self, svg: Path | None, png: Path | None, base: str) -> None:
+        """Write each chart as a file into these directories. Raises BadInput."""
+        from acidtest.report import pictures
+
+        for option, directory, write in (("--svg", svg, pictures.write_svg), ("--png", png, pictures.write_png)):
+            if directory is None:
+                continue
+            if not self.pictures:
+                raise BadInput(f"{option}: the page has no chart", "look at the tables, or run more cells first")
+            try:
+                files = write(self.pictures, directory, base)
+            except OSError as error:
+                raise cannot_write(directory, error, f"name another {option}") from None
+            print(f"{counted(len(files), 'chart')} in {directory}", file=sys.stderr)
 
     def show(self, console: Console, *, json: bool) -> None:
         """Say where it is, or, in one line on standard error, why it is not."""
         if self.unwritten:
             older = "; the page there is an older one" if self.path.exists() else ""
             print(f"acidtest: {self.unwritten.message}: {self.unwritten.remedy}{older}", file=sys.stderr)
-        elif not json:
+        elif not json and self.path != streams.STDOUT:
             console.print(f"\nPage: {self.path}", soft_wrap=True)
 
 
@@ -56,8 +75,11 @@ def render(
     waivers: Mapping[str, str] | None = None,
     predict: Sequence[str] = (),
     page: Path | None = None,
+    base: Sequence[str] = (),
 ) -> Rendered:
     """Compute the report of ``directory``'s journal and write its page: to ``page``, or beside the journal.
+
+    ``base`` are factors and levels, ``FACTOR=LEVEL``, in place of the experiment's own.
 
     Raises BadInput where ``page`` cannot be written; beside the journal it need not be possible.
     """
@@ -66,7 +88,7 @@ def render(
     from acidtest.report.page import write_page
     from acidtest.report.results import results
 
-    journal = opened(directory / NAME)
+    journal = _based(opened(directory / NAME), base)
     cuts = directory / CUTS
     for option, factor in (("--rows", down), ("--columns", across)):
         varied = [name for name, levels in journal.header.factors.items() if len(levels) > 1 and name != "workload"]
@@ -79,7 +101,22 @@ def render(
         raise BadInput("--predict: sizes are no factor of this experiment", "give it [growth], with sizes")
     held = opened(cuts) if cuts.exists() else None
     run_results = results(journal, down=down, across=across, cuts=held, waivers=waivers, predict=sizes)
-    return Rendered(run_results, _written(directory, page, lambda path: write_page(run_results, path)))
+    return Rendered(run_results, _written(directory, page, lambda path, drawn: write_page(run_results, path, drawn)))
+
+
+def _based(journal: Journal, given: Sequence[str]) -> Journal:
+    """The journal with this base in place of its own. Raises BadInput for factors and levels that it does not have."""
+    base = {}
+    for one in given:
+        factor, equals, level = one.partition("=")
+        if not equals:
+            raise BadInput(f"--base {one}: is not FACTOR=LEVEL", "name both, as the experiment's base does")
+        if factor not in journal.header.factors:
+            raise BadInput(not_among("--base: factor", factor, journal.header.factors))
+        if level not in journal.header.factors[factor]:
+            raise BadInput(not_among(f"--base: {factor}", level, journal.header.factors[factor]))
+        base[factor] = level
+    return journal.model_copy(update={"header": journal.header.model_copy(update={"base": base})}) if base else journal
 
 
 def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool, page: Path | None = None) -> Page:
@@ -93,7 +130,11 @@ def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool
     from acidtest.report.terminal import print_commit_costs
 
     rendered = render(directory, page=page) if (directory / NAME).exists() else None
-    written = rendered.page if rendered else _written(directory, page, lambda path: write_survival_page(journal, path))
+    written = (
+        rendered.page
+        if rendered
+        else _written(directory, page, lambda path, drawn: write_survival_page(journal, path, drawn))
+    )
     if json:
         print(json_.dumps(as_json(journal), indent=2))
     else:
@@ -119,7 +160,7 @@ def show_searches(
     from acidtest.report.search_terminal import print_searches
 
     found = results(journal, waivers)
-    written = _written(directory, page, lambda path: write_search_page(found, path))
+    written = _written(directory, page, lambda path, drawn: write_search_page(found, path, drawn))
     if json:
         print(json_.dumps(found.as_json(), indent=2))
     else:
@@ -128,22 +169,26 @@ def show_searches(
     return found, written
 
 
-def _written(directory: Path, asked: Path | None, write: Callable[[Path], None]) -> Page:
+def _written(directory: Path, asked: Path | None, write: Callable[[Path, list[Picture]], None]) -> Page:
     """The page, written to the file that was asked for, or into ``directory``."""
     path = asked or directory / PAGE
+    drawn: list[Picture] = []
     try:
-        write(path)
+        with streams.taken(path) as file:
+            write(file, drawn)
     except OSError as error:
         if asked:
             raise cannot_write(path, error, "name another --page") from None
         elsewhere = f"acidtest report {directory} --page FILE writes it elsewhere"
-        return Page(path, cannot_write(path, error, elsewhere))
-    return Page(path, None)
+        return Page(path, cannot_write(path, error, elsewhere), drawn)
+    return Page(path, None, drawn)
 
 
 def report(
     directory: Annotated[Path, typer.Argument(help="The directory that acidtest run wrote to.", metavar="DIR")],
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write one row for each cell as CSV.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Write one row for each cell as CSV; - is standard output.")
+    ] = None,
     parquet: Annotated[Path | None, typer.Option("--parquet", help="Write one row for each cell as Parquet.")] = None,
     describe: Annotated[
         bool, typer.Option("--describe", help="Print type, unit and meaning of each column of --csv and --parquet.")
@@ -153,8 +198,22 @@ def report(
     predict: Annotated[
         list[str] | None, typer.Option("--predict", help="Predict the rate at this size: 1.8TB. May be repeated.")
     ] = None,
+    base: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--base",
+            help="Another base (= 100) than the experiment's: engine=sqlite. May be repeated.",
+            metavar="FACTOR=LEVEL",
+        ),
+    ] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the page to this file, not to DIR/report.html.", metavar="FILE")
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Write each chart as SVG into this directory.", metavar="DIR")
+    ] = None,
+    png: Annotated[
+        Path | None, typer.Option("--png", help="Write each chart as PNG into this directory.", metavar="DIR")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
@@ -165,12 +224,12 @@ def report(
     from acidtest.report.terminal import print_results
 
     if (directory / probe.NAME).exists() and not (directory / NAME).exists():
-        for option, given in (("--csv", csv), ("--parquet", parquet), ("--page", page)):
+        for option, given in (("--csv", csv), ("--parquet", parquet), ("--page", page), ("--svg", svg), ("--png", png)):
             if given:
                 raise BadInput(f"{option}: a probe has one table", f"leave {option} out, or use --json")
         _report_probe(directory / probe.NAME, json)
         return
-    console = Console(highlight=False)
+    console = Console(stderr=streams.is_taken(json=json, csv=csv, parquet=parquet, page=page), highlight=False)
     cuts = directory / CUTS
     searched = directory / SEARCH
     if searched.exists() and not (directory / NAME).exists() and not cuts.exists():
@@ -178,26 +237,29 @@ def report(
             name for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict)) if given
         ):
             raise BadInput(f"{option}: searches have one table", f"leave {option} out")
-        journal = opened(searched)
+        journal = _based(opened(searched), base or ())
         if describe:
             _describe(journal, console, json)
             return
         _export(journal, csv, parquet)
-        show_searches(journal, directory, console, json=json, page=page)
+        _, written = show_searches(journal, directory, console, json=json, page=page)
+        written.draw(svg, png, _named(journal))
         return
     if describe:
         _describe(opened(directory / NAME if (directory / NAME).exists() or not cuts.exists() else cuts), console, json)
         return
     if cuts.exists() and not (directory / NAME).exists():
         for option in (
-            name for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict)) if given
+            name
+            for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict), ("--base", base))
+            if given
         ):
             raise BadInput(f"{option}: power cuts have one table", f"leave {option} out")
         journal = opened(cuts)
         _export(journal, csv, parquet)
-        show_cuts(journal, directory, console, json=json, page=page)
+        show_cuts(journal, directory, console, json=json, page=page).draw(svg, png, _named(journal))
         return
-    rendered = render(directory, rows, columns, predict=predict or (), page=page)
+    rendered = render(directory, rows, columns, predict=predict or (), page=page, base=base or ())
     _export(rendered.results.journal, csv, parquet)
     if json:
         print(json_.dumps(rendered.results.as_json(), indent=2))
@@ -206,6 +268,12 @@ def report(
         if rendered.results.cuts:
             print_survival(rendered.results.cuts, console)
     rendered.page.show(console, json=json)
+    rendered.page.draw(svg, png, _named(rendered.results.journal))
+
+
+def _named(journal: Journal) -> str:
+    """The base, for a picture that stands alone."""
+    return ", ".join(journal.header.base.values()) or "base"
 
 
 def _export(journal: Journal, csv: Path | None, parquet: Path | None) -> None:
@@ -216,7 +284,8 @@ def _export(journal: Journal, csv: Path | None, parquet: Path | None) -> None:
     for option, path, write in (("--csv", csv, export.to_csv), ("--parquet", parquet, export.to_parquet)):
         if path:
             try:
-                write(journal, path)
+                with streams.taken(path) as file:
+                    write(journal, file)
             except OSError as error:
                 raise cannot_write(path, error, f"name another {option}") from None
 

@@ -34,7 +34,8 @@ def search(
         typer.Option(
             "--limit",
             "-l",
-            help='The limit of latency: "p99 < 10 ms", "new_order p90 < 5 s and max < 1 s". Else [search] has it.',
+            help='The limit of latency: "p99 < 10 ms", "new_order p90 < 5 s and max < 1 s". Without it, the limit in '
+            "[search] of the file.",
             autocompletion=complete.limits,
         ),
     ] = None,

@@ -11,15 +11,19 @@ import io
 import os
 import re
 import sys
+import tempfile
 import threading
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TextIO
 
 from rich.cells import cell_len
 
-from acidtest.errors import OutputLost
+from acidtest.errors import BadInput, OutputLost
+
+STDOUT = Path("-")  # as an option that takes a file
 
 SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹‧"  # the numbers of notes, as they stand beside a figure
 NUMBERS = str.maketrans(SUPERSCRIPTS, "0123456789,")
@@ -46,6 +50,32 @@ def in_utf8() -> None:
     if sys.flags.utf8_mode:
         os.environ["PYTHONUTF8"] = "1"
     os.environ.pop("PYTHONIOENCODING", None)  # what this terminal shows is nothing to the programs that are started
+
+
+@contextmanager
+def taken(path: Path) -> Iterator[Path]:
+    """Which file an option that was given ``path`` writes. Of "-" it is a scratch file, which then goes to standard
+    output."""
+    if path != STDOUT:
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch, "output")
+        yield file
+        sys.stdout.flush()
+        sys.stdout.buffer.write(file.read_bytes())
+
+
+def is_taken(*, json: bool, **given: Path | None) -> bool:
+    """Whether an option, by "-", takes standard output, so that what is for readers goes to standard error.
+
+    Raises BadInput where several would.
+    """
+    taking = [f"--{name}" for name, path in given.items() if path == STDOUT]
+    if taking and len(taking) + json > 1:
+        both = " and ".join([*taking, *(["--json"] if json else [])])
+        raise BadInput(f"{both}: standard output takes one of them", "name a file for the others")
+    return bool(taking)
 
 
 @contextmanager

@@ -107,10 +107,12 @@ def _few(asked: experiment.Experiment, transactions: int) -> plan.Plan:
 
 
 def _chosen(planned: plan.Plan, engines: list[str], cells: list[str]) -> plan.Plan:
+    from acidtest.engine import catalogue
+
     known = {one.engine for one in planned.cells}
     for name in engines:
         if name not in known:
-            raise BadInput(not_among("--engine", name, sorted(known)))
+            raise catalogue.unknown("--engine", name, sorted(known))
     combinations = {one.combination for one in planned.cells}
     wanted = {name.partition("#")[0] for name in cells}
     for name in wanted - combinations:

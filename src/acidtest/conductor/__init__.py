@@ -7,7 +7,7 @@ from acidtest.conductor.admission import Devices
 from acidtest.conductor.assumed import assumed_seconds
 from acidtest.conductor.conduct import RunOutcome
 from acidtest.conductor.describing import described
-from acidtest.conductor.engines import plan_of
+from acidtest.conductor.engines import plan_of, same_builds
 from acidtest.conductor.rig import rig_version
 from acidtest.conductor.run import run
 from acidtest.conductor.search import Decider, Wanted, search
@@ -30,6 +30,7 @@ __all__ = [
     "planned",
     "rig_version",
     "run",
+    "same_builds",
     "search",
     "verify",
 ]

@@ -139,6 +139,7 @@ def measure(
                         instance.database_files()[0],
                         timed=cell.workload.count is None,
                         warmup_s=cell.workload.warmup_s if cell.workload.warmup_limit_s is None else None,
+                        instance=instance,
                     )
                 instance.start(memory.launched)
                 worked = False
@@ -179,7 +180,8 @@ def measure(
         outcome.out_of_memory = memory.wrong()
         outcome.memory_settings = memory.settings()
         outcome.memory = memory.record(outcome.settings, (outcome.workload or cell.workload).terminals)
-        outcome.device = device.record() if device else None
+        if device:
+            outcome.device, outcome.sizes = device.record(), device.sizes(outcome.settings)
 
 
 def _logged(instance: Instance, outcome: CellOutcome) -> list[LogLine]:

@@ -78,7 +78,7 @@ def conduct(
     make_directory(output.directory)
     with (
         no_room_told(output.directory),
-        JournalWriter(output.directory, output.header, output.journal) as writer,
+        JournalWriter(output.directory, output.header, output.journal, output.counts) as writer,
     ):
         remaining = output.remaining(plan, writer.journal)
         watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path as FilePath
 
 from acidtest.engine import Engine, catalogue, foreign, tls
-from acidtest.engine.builds import Wanted
+from acidtest.engine.builds import OfUser, Wanted
 from acidtest.engine.program import Program
-from acidtest.errors import BadInput, Problems, not_among
+from acidtest.errors import Problems
 from acidtest.experiment import Experiment
 from acidtest.experiment.models import ServerSpec
 from acidtest.plan import Path, Plan, Tell, make, reached
@@ -42,10 +42,23 @@ def describe_all(experiment: Experiment, ids: Iterable[str], where: str = "") ->
             continue
         known = known or catalogue.all_engines()
         if id not in known:
-            raise BadInput(not_among("engine", id, (*known, *experiment.servers, *experiment.engines)))
+            raise catalogue.unknown("engine", id, (*known, *experiment.servers, *experiment.engines))
         engines[id] = known[id]
     problems.check()
     return engines
+
+
+def same_builds(plan: Plan) -> list[str]:
+    """Which builds of the user's are one and the same, a sentence each."""
+    by_identity: dict[str, list[str]] = {}
+    for name, engine in describe_all(plan.experiment, plan.engines).items():
+        if isinstance(engine, OfUser):
+            by_identity.setdefault(engine.facts().identity, []).append(name)
+    return [
+        f"{' and '.join(names)} are the same file ({identity[:16]}…): whatever differs between them is chance."
+        for identity, names in by_identity.items()
+        if len(names) > 1
+    ]
 
 
 def server(name: str, spec: ServerSpec) -> foreign.ForeignServer:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import errno
+import re
+import socket
 
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.foreign import RestoreFailed
 from acidtest.conductor.generators import GeneratorFailed
+from acidtest.conductor.rig import Refused
 from acidtest.engine import Engine
+from acidtest.engine.foreign import ForeignServer
 from acidtest.errors import AcidtestError, told
 from acidtest.files import find_rig
+
+STATEMENT = re.compile(r"(?:^|\s)[^\s:]+\.sql:\d+: ")  # where a statement of the user's stands, before what it led to
+ANSWERS_S = 5.0  # for a server that still runs
 
 
 def why_failed(error: AcidtestError | OSError, engine: Engine) -> str:
@@ -22,9 +29,23 @@ def why_failed(error: AcidtestError | OSError, engine: Engine) -> str:
         raise error
     if isinstance(error, GeneratorFailed):
         return engine.gone() or told(error)
+    if isinstance(error, Refused) and STATEMENT.search(error.message) and (engine.private or _answers(engine)):
+        mend = "mend the statement there; where the type of a parameter is not known, write cast(:name as integer)"
+        return engine.gone() or f"{told(error)}; {mend}"
     if not engine.private and not isinstance(error, RestoreFailed):
         return f"{engine.last_facts().source}: {told(error)}; see whether the server still runs and lets acidtest in"
     return engine.gone() or told(error)
+
+
+def _answers(engine: Engine) -> bool:
+    """Whether the user's server still takes connections."""
+    if not isinstance(engine, ForeignServer):
+        return False
+    try:
+        socket.create_connection((engine.address.host, engine.address.port), ANSWERS_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def refuse_to_go_on(context: RunContext) -> None:

@@ -69,13 +69,13 @@ def _unmet(engine: ForeignServer, cells: Iterable[Cell], where: Path, ledger: Le
     for cell in demands.values():
         for setting in wrong(cell.settings, cell.durability):
             found = f"has {setting.in_force}" if setting.in_force is not None else "has no such setting"
-            demanded, remedy = f"{setting.name} = {setting.asked} is demanded of {engine.id}", "set it so on the server"
+            asked, remedy = f"{setting.name} = {setting.asked}", "set it so on the server"
             if setting.name in cell.settings:
-                said, remedy = f"{engine.family}.{demanded}", f"ask for what the server has, or {remedy}"
+                said, remedy = f"{engine.family}.{asked} is asked for", f"ask for what the server has, or {remedy}"
             else:
-                said = f"{demanded} by durability {cell.durability}"
+                said = f"level {cell.durability} needs {asked}"
                 remedy = f"ask for durability {' or '.join(has)}, or {remedy}" if has else remedy
-            yield BadInput(f"{where}: {said}, which {found}", remedy)
+            yield BadInput(f'{where}: {said}; server "{engine.id}" {found}', remedy)
 
 
 class RestoreFailed(CellFailed):

@@ -95,6 +95,7 @@ def _file(path: Path, options: Options, watch: Watch, ledger: Ledger) -> Inspect
     statistics = looked.statistics and looked.statistics.model_copy(update={"bytes": size, "took_s": took})
     return _inspected(str(path), family, looked, notes).model_copy(
         update={
+            "is_held": held,
             "facts": {"file_bytes": size, **looked.facts},
             "statistics": statistics,
             "reading": reading,
@@ -135,7 +136,9 @@ def _look_into_firebird(path: Path, watch: Watch, ledger: Ledger) -> Looked:
                 elif isinstance(event, Pages):
                     return firebird.look(event)
     except CellFailed as error:
-        raise CellFailed(f"{path}: {error.message}", "docs/INSPECT.md says which databases can be read") from None
+        raise CellFailed(
+            f"{path}: {error.message}", "acidtest help docs/INSPECT.md says which databases can be read"
+        ) from None
     raise CellFailed(f"{path}: its pages were not told")
 
 

@@ -33,7 +33,11 @@ class Output:
 
     def held(self) -> Journal | None:
         """What is there already, only looked at; None before the first run. Raises BadInput."""
-        return writer.held(self.directory, self.header, self.journal)
+        return writer.held(self.directory, self.header, self.journal, self.counts)
+
+    def counts(self, recording: Recording) -> bool:
+        """Whether it is not run again."""
+        return not self.runs_again(recording)
 
     def remaining(self, plan: Plan, journal: Journal | None) -> list[Cell]:
         """The cells of ``plan`` that ``journal`` does not hold, in their order."""
@@ -42,7 +46,7 @@ class Output:
 
     def counting(self, journal: Journal | None) -> list[Recording]:
         """The recordings of ``journal`` that are not run again."""
-        return [recording for recording in (journal.recordings if journal else []) if not self.runs_again(recording)]
+        return [recording for recording in (journal.recordings if journal else []) if self.counts(recording)]
 
 
 def header(plan: Plan) -> Header:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from acidtest import __version__
 from acidtest.engine import Engine
+from acidtest.engine.compare import spoken
 from acidtest.journal.models import (
     Cut,
     DatabaseSize,
@@ -23,6 +24,7 @@ from acidtest.journal.models import (
     Recording,
     ServerHost,
     SettingInForce,
+    Sizes,
     SteadyWait,
     TracedStatements,
     Warning,
@@ -62,6 +64,7 @@ class CellOutcome:
     server_host: ServerHost | None = None
     own_reports: list[OwnReport] = field(default_factory=list)
     device: DeviceWork | None = None
+    sizes: Sizes | None = None
     steady_wait: SteadyWait | None = None
     engine_counts: EngineCounts | None = None
     engine_samples: EngineSamples | None = None
@@ -99,6 +102,7 @@ class RecordingBuilder:
         """The recording; ``reason`` says why the cell is invalid or failed."""
         cell, engine, facts = self.cell, self.engine, self.engine.last_facts()
         workload = outcome.workload or cell.workload
+        place = outcome.place or unseen(cell.place.kind, cell.place.device or cell.place.path or "")
         version = {"version": outcome.engine_version or facts.version, "mode": engine.mode(cell.settings)}
         return Recording(
             cell=cell.id,
@@ -113,12 +117,12 @@ class RecordingBuilder:
             acidtest_version=__version__,
             workload={"name": cell.workload_name, **workload.model_dump()},
             durability=cell.durability,
-            durability_means=engine.durability(cell.durability, cell.settings).means,
+            durability_means=_means(engine, cell, place),
             promise=engine.promise(cell.durability),
             engine=facts.model_copy(update=version),
             settings=outcome.all_settings(),
             machine=outcome.machine or self.machine,
-            place=outcome.place or unseen(cell.place.kind, cell.place.device or cell.place.path or ""),
+            place=place,
             database_bytes=outcome.database_bytes,
             checks_before=outcome.checks_before,
             checks_after=outcome.checks_after,
@@ -126,6 +130,7 @@ class RecordingBuilder:
             memory=outcome.memory,
             database_size=outcome.database_size,
             device=outcome.device,
+            sizes=outcome.sizes,
             steady_wait=outcome.steady_wait,
             engine_counts=outcome.engine_counts,
             engine_samples=outcome.engine_samples,
@@ -142,3 +147,14 @@ class RecordingBuilder:
             engine_log=outcome.engine_log,
             log_lines=outcome.log_lines,
         )
+
+
+def _means(engine: Engine, cell: Cell, place: PlaceFacts) -> str:
+    """What the level stands for, and what of it the mount options in force change."""
+    means = engine.durability(cell.durability, cell.settings).means
+    settings = {name: spoken(value) for name, value in cell.settings.items()}
+    usual = engine.risk(cell.durability, settings)
+    here = engine.risk(cell.durability, settings, place.filesystem, place.mount_options)
+    if here == usual:
+        return means
+    return f"{means}; here the mount option sync flushes each write: {here.sentence or 'nothing of that is lost'}"

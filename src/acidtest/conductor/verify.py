@@ -85,7 +85,7 @@ def _engines(plan: Plan, where: Path, problems: Problems) -> dict[str, Engine]:
     for name in names:
         if name not in known and name not in named:
             among = (*known, *named, *(one for one in kept.names() if one not in named))
-            problems.add(BadInput(f"{where}: {not_among('engine', name, among)}"))
+            problems.add(catalogue.unknown(f"{where}: engine", name, among))
     for name in plan.experiment.servers:
         if name in known:
             problems.add(BadInput(f"{where}: servers.{name}: acidtest has an engine of this name", "name it otherwise"))

@@ -258,9 +258,9 @@ class Engine(ABC):
     def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
         """What ``level`` means under these settings. Raises BadInput when the engine does not have it."""
 
-    def risk(self, level: str, settings: RiskSettings) -> Risk:
-        """What ``level`` may lose under these settings, which are in the words of a recording."""
-        return FAMILIES[self.family].risk(level, settings)
+    def risk(self, level: str, settings: RiskSettings, filesystem: str = "", mount_options: str = "") -> Risk:
+        """What ``level`` may lose under these settings, which are in the words of a recording, on such a mount."""
+        return FAMILIES[self.family].risk_on(level, settings, filesystem, mount_options)
 
     def promise(self, level: str) -> Promise | None:
         """What ``level`` may lose by the word of the user; None of an engine whose family is known."""
@@ -306,6 +306,15 @@ class Instance(ABC):
     def data_files(self) -> list[Path]:
         """Of these the part that holds tables and indexes: no logs, and nothing that the engine has for itself."""
         return self.database_files()
+
+    def log_files(self) -> list[Path]:
+        """Files and directories of the log in which the engine writes what it has not written into its tables yet; none
+        of an engine without one."""
+        return []
+
+    def log_limit_bytes(self, settings: Sequence[SettingInForce]) -> int | None:
+        """At about what size the engine begins to reuse its log, by the settings in force; None: at none."""
+        return None
 
     def start(self, launcher: Launcher) -> None:  # noqa: B027 - an embedded engine has nothing to start
         """Start the server and wait until it answers. Raises CellFailed with the last lines of its log."""

@@ -5,7 +5,8 @@ Each family's package has its engines, what makes one of a path, and its servers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -66,7 +67,17 @@ def describe(id: str) -> Engine:  # noqa: A002
         return engines[id]
     if (there := kept.find(id)) is not None:
         return kept_build(there)
-    raise BadInput(not_among("engine", id, (*engines, *kept.names())))
+    raise unknown("engine", id, (*engines, *kept.names()))
+
+
+def unknown(what: str, id: str, among: Iterable[str]) -> BadInput:  # noqa: A002
+    """The error of an id that no engine has."""
+    if "/" in id:
+        return BadInput(
+            f'{what} "{id}" is a path, and builds of yours are called by a name',
+            f"name it: acidtest engines add my-build {shlex.quote(id)}",
+        )
+    return BadInput(not_among(what, id, among))
 
 
 def kept_build(there: kept.Kept) -> Engine:

@@ -269,8 +269,9 @@ def _signed(id: str, root: str, suite: str, work: Path, say: Callable[[str], Non
     release = text.read_text(encoding="utf-8", errors="replace")
     until = debian.paragraph(release).get("valid-until", "")
     try:
-        if until and parsedate_to_datetime(until) < datetime.now(UTC):
-            say(f"{id}: this archive's copy of Debian {suite} was to be renewed by {until}")
+        if until and (stale := parsedate_to_datetime(until)) < datetime.now(UTC):
+            since = f"{stale.day} {stale:%B %Y}"
+            say(f"{id}: the mirror of Debian {suite} is stale (since {since}); installing from it")
     except (TypeError, ValueError):
         pass
     return release

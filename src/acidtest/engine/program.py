@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from acidtest.engine.base import Durability, Engine, Instance, Launcher, Offer, SettingSpec
 from acidtest.engine.server import LOOPBACK, Ended, Server, log_tail
@@ -34,11 +35,11 @@ ENDLESS = 1_000_000_000  # items that ``load`` is to write when power is going t
 DATA = "data"  # what lies on the disk that is cut
 ACK = 3  # the descriptor of acknowledgements
 SAID_MAX = 300  # characters of what a command says last
-# The shell that runs a command, in the folder of the experiment: "$1", "$2". Of ``load`` acknowledgements go to "$3".
+# The shell that runs a command, in the folder of the experiment: "$1", "$2". ``load`` is given a pipe as its output.
 SHELL = ("/bin/sh", "-c", 'cd "$1" && exec /bin/sh -c "$2"', "acidtest")
 ACKNOWLEDGING = {
-    "output": ("/bin/sh", "-c", 'cd "$1" && exec 3>"$3" >&3 && exec /bin/sh -c "$2"', "acidtest"),
-    "descriptor": ("/bin/sh", "-c", 'cd "$1" && exec 3>"$3" >&2 && exec /bin/sh -c "$2"', "acidtest"),
+    "output": ("/bin/sh", "-c", 'cd "$1" && exec 3>&1 && exec /bin/sh -c "$2"', "acidtest"),
+    "descriptor": ("/bin/sh", "-c", 'cd "$1" && exec 3>&1 >&2 && exec /bin/sh -c "$2"', "acidtest"),
 }
 
 
@@ -137,7 +138,7 @@ class Program(Engine):
         said = self.risk(level, {}).sentence or "nothing that was acknowledged may be lost"
         return Durability(level, f"{variables or 'as its commands are'}: {said}, by [program]")
 
-    def risk(self, level: str, settings: RiskSettings) -> Risk:
+    def risk(self, level: str, settings: RiskSettings, filesystem: str = "", mount_options: str = "") -> Risk:
         said = self._level(level)
         if said.may_break:
             return Risk(lost=said.may_lose or "items", breaks=ANYHOW)
@@ -254,16 +255,16 @@ class ProgramInstance(Instance):
         said = output.read_text(encoding="utf-8", errors="surrogateescape")
         return Said(code, said, last_line(log_tail(errors)) or last_line(said))
 
-    def launch_load(self, pipe: Path, count: int, errors: Path) -> tuple[str, subprocess.Popen[bytes]]:
+    def launch_load(self, pipe: IO[bytes], count: int, errors: Path) -> tuple[str, subprocess.Popen[bytes]]:
         """Start ``load``, which acknowledges into ``pipe``; answers its id in the ledger and its process.
 
         Whoever starts it ends it with ``end_load``.
         """
         assert self._launcher is not None
         environment = {**self.environment(), "ACIDTEST_COUNT": str(count), "ACIDTEST_ACK": str(ACK)}
-        command = [*ACKNOWLEDGING[self.spec.acknowledges], self.spec.folder, self.spec.load, str(pipe)]
+        command = [*ACKNOWLEDGING[self.spec.acknowledges], self.spec.folder, self.spec.load]
         with errors.open("wb") as file:
-            return self._launcher.start_process(command, environment=environment, stderr=file, stdout=file)
+            return self._launcher.start_process(command, environment=environment, stderr=file, stdout=pipe)
 
     def end_load(self, id: str, process: subprocess.Popen[bytes]) -> None:  # noqa: A002
         """Kill it and what it has started."""

@@ -123,7 +123,9 @@ def take(reading: Reading, written: dict[str, Any], base: Path) -> None:
     for key in ("name", "load", "check"):
         if not isinstance(table.get(key), str) or not table[key].strip():
             found = "is missing" if key not in table else f"found {shown(table[key])}, must be a text"
-            raise reading.bad(f"program.{key}: {found}", "acidtest help program has its keys, docs/YOUR-PROGRAM.md one")
+            raise reading.bad(
+                f"program.{key}: {found}", "acidtest help program has its keys, acidtest help docs/YOUR-PROGRAM.md one"
+            )
     if wrong := BUILD.complaint(table["name"]):
         raise reading.bad(f"program.name: found {shown(table['name'])}, {wrong}")
     if table.get("start") and not table.get("ready"):

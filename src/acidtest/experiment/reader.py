@@ -83,6 +83,8 @@ def parse(
             reading.refuse(found, "leave out --quick, or add a [quick] table")
             raise reading.problems.together()
         small = reading.known_keys("quick", small, [k for k in TOP_KEYS if k != "quick"])
+        whole = written.get("factors")
+        reading.whole = {name: list(map(_written_name, _listed(of))) for name, of in _flat(_table(whole))}
         written = _overlay(written, small)
     given = _given(small if quick else written)
     if "program" in written:
@@ -98,26 +100,26 @@ def parse(
 
 def _given(written: dict[str, Any]) -> frozenset[tuple[str, ...]]:
     """The paths of what the user wrote, as in Experiment.given; what is no table is refused elsewhere."""
-
-    def table(value: object) -> dict[str, Any]:
-        return value if isinstance(value, dict) else {}
-
     paths: set[tuple[str, ...]] = {
         (top, key)
         for top in ("place", "growth", "load", "servers", "engines", "factors")
-        for key in table(written.get(top))
+        for key in _table(written.get(top))
     }
-    paths |= {("base", factor) for factor, _ in _flat(table(written.get("base")))}
+    paths |= {("base", factor) for factor, _ in _flat(_table(written.get("base")))}
     paths |= {("exclude", str(n)) for n, _ in enumerate(_listed(written.get("exclude", [])), start=1)}
     for top in ("settings", "workload"):
-        for name, values in table(written.get(top)).items():
+        for name, values in _table(written.get(top)).items():
             # A duration or a count of 0 says that it is the other one.
             paths |= {
                 (top, name, key)
-                for key, value in _entries(table(values))
+                for key, value in _entries(_table(values))
                 if key != "kind" and not (top == "workload" and key in EXTENTS and value == 0)
             }
     return frozenset(paths)
+
+
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _entries(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -551,7 +553,7 @@ def _level(reading: Reading, factor: str, at: str, level: Any, named: _Named) ->
 
 def _unknown_factor(reading: Reading, factor: str) -> BadInput:
     allowed = (*ALWAYS_FACTORS, *PARAMETERS)
-    near = nearest(factor, allowed)
+    near = nearest(factor, (*allowed, *(f"place.{key}" for key in PLACE_KEYS)))
     meant = f' (did you mean "{near}"?)' if near else ""
     if near:
         reading.meant.add(f"factors.{near}")
@@ -581,7 +583,8 @@ def _settable(reading: Reading, at: str, target: str, named: _Named) -> None:
         if owner not in FAMILIES:
             raise reading.bad(not_among(f"{at}: engine family", cut(owner), (*FAMILIES, "place")))
     elif target not in ALWAYS_FACTORS and target not in PARAMETERS:
-        raise reading.bad(not_among(f"{at}: setting", cut(target), (*ALWAYS_FACTORS, *PARAMETERS)))
+        places = (f"place.{key}" for key in PLACE_KEYS)
+        raise reading.bad(not_among(f"{at}: setting", cut(target), (*ALWAYS_FACTORS, *PARAMETERS, *places)))
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
@@ -620,8 +623,20 @@ def _exclude(reading: Reading, at: str, entry: Any, names: Names) -> dict[str, l
     named = {factor: _listed(levels) for factor, levels in _flat(table)}
     if named.keys() & reading.broken:
         return None
-    found = {factor: _level_names(reading, at, factor, levels, names) for factor, levels in named.items()}
-    return found if all(len(found[factor]) == len(levels) for factor, levels in named.items()) else None
+
+    def is_dropped(factor: str, level: Any) -> bool:
+        name = _written_name(level)
+        return name in reading.whole.get(factor, ()) and name not in names.get(factor, ())
+
+    here = {factor: [one for one in levels if not is_dropped(factor, one)] for factor, levels in named.items()}
+    found = {factor: _level_names(reading, at, factor, levels, names) for factor, levels in here.items()}
+    return found if all(len(found[factor]) == len(levels) for factor, levels in here.items()) else None
+
+
+def _written_name(level: Any) -> str:
+    """Of a level as it is written."""
+    name = level.get("name") if isinstance(level, dict) else level
+    return name if isinstance(name, str) else shown(name)
 
 
 def _base(reading: Reading, base: Any, factors: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
@@ -642,7 +657,7 @@ def _level_names(reading: Reading, at: str, factor: str, levels: list[Any], name
     if factor not in names:
         reading.refuse(not_among(f"{at}: factor", cut(factor), names))
         return []
-    asked = [level if isinstance(level, str) else shown(level) for level in levels]
+    asked = [_written_name(level) for level in levels]
     for name in asked:
         if name not in names[factor]:
             reading.refuse(not_among(f"{at}: {factor}", cut(name), names[factor]))

@@ -23,6 +23,8 @@ class Reading:
     broken: set[str] = field(default_factory=set)
     # Keys that were probably meant by others that are not known: that they are missing is not said.
     meant: set[str] = field(default_factory=set)
+    # Of a small size: the whole size's levels, of each factor. [[exclude]] may name some that the small one lacks.
+    whole: Mapping[str, Collection[str]] = field(default_factory=dict)
     # Names that cannot be, of workloads and servers: levels of these names are not looked at.
     misnamed: set[str] = field(default_factory=set)
 

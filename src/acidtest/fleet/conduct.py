@@ -132,7 +132,10 @@ def conduct(
     found = asking.facts(fleet, hosts)
     asking.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
     make_directory(output.directory)
-    with no_room_told(output.directory), JournalWriter(output.directory, output.header, output.journal) as writer:
+    with (
+        no_room_told(output.directory),
+        JournalWriter(output.directory, output.header, output.journal, output.counts) as writer,
+    ):
         work = (kind or FleetRun)(fleet, found, plan, output, where, watcher, writer, cuts=cuts)
         with work.heard():
             work.admit()

@@ -122,7 +122,9 @@ def read(path: Path) -> FleetSpec:
     try:
         written = tomllib.loads(path.read_bytes().decode())
     except FileNotFoundError:
-        raise BadInput(f"{path}: no such file", "give the path of a fleet's file; docs/FLEET.md has examples") from None
+        raise BadInput(
+            f"{path}: no such file", "give the path of a fleet's file; acidtest help docs/FLEET.md has examples"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read: {error}", "give the path of a fleet's file") from None
     except tomllib.TOMLDecodeError as error:

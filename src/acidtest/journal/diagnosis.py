@@ -16,8 +16,12 @@ from acidtest.journal.probe import Layer
 
 NAME = "diagnosis.json"
 FORMAT = 1
+REFERENCE = "reference"  # how the configuration begins that others are compared with; in older ones it is "sane"
 
-Tried = Literal["found", "defaults", "sane"]
+
+def is_reference(configuration: str) -> bool:
+    """Whether a level of the factor ``configuration`` is the one that others are compared with."""
+    return configuration.startswith(REFERENCE) or configuration == "sane"
 
 
 class Doubt(Record):
@@ -86,8 +90,16 @@ class Inside(Record):
     """What an inspection of the database says is unusual in it."""
 
     findings: list[str]  # whole sentences; none where nothing is unusual
+    severe: dict[str, str] = Field(default_factory=dict)  # of those what is severe, one sentence each by its name
     looked_at: str  # version of the engine or of the format, as the inspection has it
     notes: list[str] = Field(default_factory=list)  # what a reader of the findings must know
+
+
+class Processor(Record):
+    """How fast one is, and what the host took of them while the diagnosis was made."""
+
+    deflate_mb_per_s: float
+    stolen: float  # share of all processors' time, 0 to 1: steal of proc_stat(5)
 
 
 class Cells(Record):
@@ -97,7 +109,8 @@ class Cells(Record):
     version: str
     same_version: bool | None  # as the user's; None where the user's is not known
     said: str  # whole sentences on the engine and what it was given
-    levels: dict[str, str]  # durability of "found" and "sane"
+    levels: dict[str, str]  # durability of each configuration
+    risk: str = ""  # what the settings that were found may lose, as a sentence; "" nothing
     settings: dict[str, dict[str, Scalar]]  # the same, the engine's settings by our names
     experiment: str  # TOML
     cache_bytes: int | None = None  # of the page cache that was found; the cells may have had less
@@ -127,6 +140,7 @@ class Diagnosis(Record):
     place: PlaceFacts | None
     place_bytes: int | None = None  # of its file system
     layers: list[Layer] = Field(default_factory=list)
+    processor: Processor | None = None
     database: Database | None = None
     audited: Audited | None = None
     inside: Inside | None = None

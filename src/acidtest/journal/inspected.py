@@ -42,6 +42,7 @@ class Inspected(Record):
     acidtest_version: str
     taken_at: str  # ISO 8601, UTC
     where: str  # a path, or a URL without its password
+    is_held: bool | None = None  # of a file: whether another program has it open; None of a server
     family: str  # "firebird"
     version: str  # of the engine or of the format: "PostgreSQL 15.18", "Firebird 5.0 (on-disk structure 13.1)"
     facts: dict[str, Scalar]  # by name, units at its end; docs/INSPECT.md lists them

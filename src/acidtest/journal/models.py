@@ -90,6 +90,11 @@ class EngineFacts(Record):
     build: BuildFacts | None = Field(default=None, exclude_if=lambda build: build is None)
 
     @property
+    def identity(self) -> str:
+        """What two builds of the user's have in common that are one; "" of any other engine."""
+        return f"{self.build.sha256} {self.mode}" if self.build else ""
+
+    @property
     def known_as(self) -> str:
         """The id that tells its family: its own, or of a build, which the user has named, that of the series it is."""
         return self.build.series if self.build else self.id
@@ -326,6 +331,25 @@ class DeviceSample(Record):
     flushes: int | None
     flush_s: float | None
     busy_s: float
+
+
+class SizeSample(Record):
+    """How large files were at one time."""
+
+    at_s: float  # from the beginning of the measurement
+    database_bytes: int  # of tables and indexes
+    log_bytes: int | None  # of the engine's log; None of an engine that has none
+
+
+class Sizes(Record):
+    """How large the database and the engine's log were during the measurement, about once a second.
+
+    What the engine does when its last session closes is in none of the samples.
+    """
+
+    log: str  # its file or directory: "database.db-wal", "pg_wal"; "" of an engine that has none
+    log_limit_bytes: int | None  # from which on the engine reuses it, by its settings in force; None: no such limit
+    samples: list[SizeSample]
 
 
 class LogLine(Record):
@@ -820,6 +844,7 @@ class Recording(Record):
     # Of a database that grows from size to size. In the file it has the name of before.
     database_size: DatabaseSize | None = Field(default=None, alias="grown")
     device: DeviceWork | None = None  # None where the database is not on a block device that this kernel sees
+    sizes: Sizes | None = None  # None where the files cannot be seen from here, and in older journals
     # Where the warm-up was to end with a steady rate; left out of any other.
     steady_wait: SteadyWait | None = Field(default=None, exclude_if=lambda wait: wait is None)
     # None of an engine that is not asked for its counters, and in older journals.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 from acidtest.errors import AcidtestError, BadInput
 from acidtest.files import fsync_path
 from acidtest.journal.models import Explored, Forecast, Header, HostRecord, Journal, Recording
-from acidtest.journal.reader import NAME, NAMES, read, split_torn
+from acidtest.journal.reader import CUTS, NAME, NAMES, read, split_torn
 
 
 def _alike(one: Header, other: Header) -> bool:
@@ -49,22 +51,34 @@ def _changed_files(one: Header, other: Header) -> list[str]:
     return changed
 
 
-def _refuse_another(journal: Journal, header: Header, directory: Path) -> None:
+Counts = Callable[[Recording], bool]
+
+
+def _is_replaced(journal: Journal, header: Header, directory: Path, counts: Counts) -> bool:
+    """Whether it is of the user's files as they were before, and holds nothing that counts. Raises BadInput where it is
+    of another experiment."""
     if journal.header.digest != header.digest:
         if changed := _changed_files(journal.header, header):
+            if journal.recordings and not journal.damaged and not any(map(counts, journal.recordings)):
+                return True
+            failed = bool(journal.recordings) and all(one.status == "failed" for one in journal.recordings)
+            is_retried = failed and Path(journal.path).name != CUTS
             raise BadInput(
                 f"{directory}: holds the results of this experiment with other files: {', '.join(changed)}",
-                "give another --out, or put the files back as they were",
+                ("add --retry-failed, for no cell could run with the old ones" if is_retried else "give another --out")
+                + ", or put the files back as they were",
             )
         raise BadInput(
             f"{directory}: holds the results of another experiment "
             f'("{journal.header.experiment.get("name")}", or an earlier text of this one, or its --quick size)',
             "give another --out, or run the experiment that it was made with",
         )
+    return False
 
 
-def held(directory: Path, header: Header, name: str = NAME) -> Journal | None:
-    """The journal in ``directory``, only looked at; None where there is none yet.
+def held(directory: Path, header: Header, name: str = NAME, counts: Counts = lambda recording: True) -> Journal | None:
+    """The journal in ``directory``, only looked at; None where there is none yet, or one that is to be replaced: of
+    other files of the user's, and without a recording that ``counts``.
 
     Raises BadInput when it belongs to another experiment, or cannot be read.
     """
@@ -78,20 +92,22 @@ def held(directory: Path, header: Header, name: str = NAME) -> Journal | None:
     if not is_begun:
         return None
     journal = read(path)
-    _refuse_another(journal, header, directory)
-    return journal
+    return None if _is_replaced(journal, header, directory, counts) else journal
 
 
 class JournalWriter:
     """An open journal. One process at a time: the file is locked while it is open.
 
     Every line reaches the drive (fsync) before ``append`` returns. Opening an existing journal cuts off a torn
-    last line; damaged lines before it stay as they are. Raises BadInput when the journal belongs to another experiment
-    or to a running lab.
+    last line; damaged lines before it stay as they are. One that ``held`` would not answer is kept under another name,
+    and begun anew. Raises BadInput when the journal belongs to another experiment or to a running lab.
     """
 
-    def __init__(self, directory: Path, header: Header, name: str = NAME) -> None:
+    def __init__(
+        self, directory: Path, header: Header, name: str = NAME, counts: Counts = lambda recording: True
+    ) -> None:
         self.path = directory / name
+        self._counts = counts
         self._file = self.path.open("ab")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -116,7 +132,10 @@ class JournalWriter:
             self._write(header.model_dump_json())
             fsync_path(self.path.parent)
         journal = read(self.path)
-        _refuse_another(journal, header, self.path.parent)
+        if _is_replaced(journal, header, self.path.parent, self._counts):
+            shutil.copy(self.path, self.path.with_name(f"acidtest-before-{self.path.name}"))
+            os.ftruncate(self._file.fileno(), 0)
+            self._write(header.model_dump_json())
         for other in sorted({*NAMES} - {self.path.name}):
             beside = self.path.with_name(other)
             if beside.exists() and not _alike(read(beside).header, header):

@@ -10,6 +10,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from acidtest.files import MARK
 from acidtest.journal.models import Machine, PlaceFacts, SettingInForce
 from acidtest.journal.probe import Layer
 
@@ -108,13 +109,15 @@ def place_facts(path: Path) -> PlaceFacts:
 def drives_mounted(least_bytes: int) -> list[PlaceFacts]:
     """Where a file system on a block device is mounted that this process may write to, with so much free space.
 
-    One directory for each device, the one with the most free space first.
+    One directory for each device, the one with the most free space first; none that a lab has made for its run.
     """
     found: dict[str, PlaceFacts] = {}
     for mount in mounts_now():
         point = Path(mount.point)
         if mount.source.startswith("/dev/") and point.is_dir() and os.access(point, os.W_OK | os.X_OK):
             with contextlib.suppress(OSError):
+                if any((one / MARK).exists() for one in (point, *point.parents)):
+                    continue
                 facts = place_facts(point)
                 if facts.free_bytes >= least_bytes:
                     found.setdefault(mount.source, facts)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import threading
 import time
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from acidtest.place.cgroup import parse_pressure
 
 EVERY_S = 1.0
 SAMPLES_MAX = 600
-IDLE, IO_WAIT = 3, 4  # places among the numbers of a processor in /proc/stat, see proc_stat(5)
+IDLE, IO_WAIT, STEAL = 3, 4, 7  # places among the numbers of a processor in /proc/stat, see proc_stat(5)
 GUEST = 8  # from here on time that is counted among the others already
 
 
@@ -81,6 +83,25 @@ def between(before: HostCounters, after: HostCounters, at_s: float) -> HostSampl
         pressure_io=pressure(1),
         pressure_memory=pressure(2),
     )
+
+
+def stolen(before: HostCounters, after: HostCounters) -> float:
+    """The share of the processors' time that the host gave to others while something here wanted to run."""
+    ticks = [max(b - a, 0) for a, b in zip(before.ticks, after.ticks, strict=True)]
+    return ticks[STEAL] / (sum(ticks) or 1) if len(ticks) > STEAL else 0.0
+
+
+def deflate_mb_per_s(seconds: float = 0.3) -> float:
+    """How fast one processor is, in MB of the same text that zlib compresses a second: the best of several pieces, for
+    other work makes each slower."""
+    lot = random.Random(1)
+    text = b" ".join(b"%x" % lot.randrange(1 << 20) for _ in range(40_000))
+    best, end = 0.0, time.monotonic() + seconds
+    while not best or time.monotonic() < end:
+        began = time.perf_counter()
+        zlib.compress(text, 6)
+        best = max(best, len(text) / (time.perf_counter() - began) / 1e6)
+    return best
 
 
 class HostWatch:

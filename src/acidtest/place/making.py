@@ -41,6 +41,11 @@ def check(spec: PlaceSpec) -> None:
         raise BadInput(
             f"place: kind {spec.kind} needs a file system", f"add filesystem to [place], one of {', '.join(known)}"
         )
+    if spec.filesystem == RAW and RAW not in known:
+        raise BadInput(
+            f'place.filesystem: "{RAW}" goes with the kinds guest and disk only, not with {spec.kind}',
+            'for a place without a file system write the level { name = "raw", set = { "place.kind" = "raw" } }',
+        )
     if spec.filesystem is not None and spec.filesystem not in known:
         raise BadInput(not_among("place.filesystem", spec.filesystem, known))
     if spec.kind == "guest" and (spec.journal != "internal" or spec.journal_mb is not None):

@@ -372,7 +372,7 @@ def check_fault(fault: str) -> None:
     checked = subprocess.run([str(find_rig()), "disk", "--check", fault], capture_output=True, check=False)
     if checked.returncode:
         said = checked.stderr.decode(errors="replace").strip().partition(": ")[2]
-        raise BadInput(said, "docs/DISK.md has the language of faults")
+        raise BadInput(said, "acidtest help docs/DISK.md has the language of faults")
 
 
 def names() -> list[str]:

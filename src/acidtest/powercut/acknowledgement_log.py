@@ -1,4 +1,11 @@
-"""The acknowledgement log: which commits the engine acknowledged, read from a pipe outside everything that is cut."""
+"""The acknowledgement log: which commits the engine acknowledged, read from a pipe outside everything that is cut.
+
+A terminal writes each line by one write(2) with its own time, after the engine's answer and before it goes on
+(rig/terminal/src/acknowledgements.rs); the pipe is emptied right before the cut. So lines of engines are never late,
+also where there is a replica, and on each host of a fleet. A line that has not left a guest, or a machine with a real
+plug, when its power fails does not count: a commit that is lost within that time (milliseconds) after its
+acknowledgement is not noticed. Lines of a program have no time of their own: ``items`` says which can be relied on.
+"""
 
 from __future__ import annotations
 
@@ -110,8 +117,12 @@ class AcknowledgementLog:
                 return
             if not chunk:
                 return
-            *lines, self._pending = (self._pending + chunk).split(b"\n")
-            self._lines += lines
+            self._take(chunk)
+
+    def _take(self, chunk: bytes) -> None:
+        """Add what one read has given."""
+        *lines, self._pending = (self._pending + chunk).split(b"\n")
+        self._lines += lines
 
     def lines(self, start: int) -> list[bytes]:
         """As they were drained, without the first ``start``."""

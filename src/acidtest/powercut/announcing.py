@@ -25,7 +25,8 @@ def announcement_of(cell: Cell, engine: Engine, evidence: CutEvidence) -> Announ
         has_cache=asked.disk_cache_mb > 0,
         failure=asked.disk_failure,
     )
-    return announced_by(engine.risk(cell.durability, settings), cell.durability, given_up, asked.disk_failure)
+    mount = (place.filesystem, place.mount_options) if place else (asked.filesystem or "", asked.mount)
+    return announced_by(engine.risk(cell.durability, settings, *mount), cell.durability, given_up, asked.disk_failure)
 
 
 def is_unannounced(judgement: Judgement, by: Announcement) -> bool:

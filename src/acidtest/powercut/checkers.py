@@ -144,6 +144,11 @@ def _unless_empty(found: str | None) -> Answer | None:
     return None if found is None else _unknown_for(found or None)
 
 
+def _come_one_by_one(evidence: CutEvidence) -> Answer | None:
+    """No guard: what is lost was acknowledged, however late."""
+    return _unless_empty(evidence.buffered)
+
+
 def _log_is_complete(evidence: CutEvidence) -> Answer:
     lacks = f"the acknowledgement log lacks {counted(evidence.missing_lines, 'line')}"
     return _unknown_for(lacks if evidence.missing_lines else None)
@@ -260,6 +265,7 @@ WITNESSES = (
     Checker("transactions-are-whole", _transactions),
     Checker("conditions-hold", _conditions),
     Checker("engine-check-holds", _integrity),
+    Checker("acknowledgements-come-one-by-one", _come_one_by_one),
 )
 REPORTED = (Checker("file-system-check", _filesystem, weighs=False),)
 CHECKERS = (*GUARDS, *given(GUARDS, WITNESSES), *REPORTED)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from acidtest.analysis.disk_log import FILE_HEAD_BYTES, RECORD, WRITE, Record
 from acidtest.journal.protocol import DiskState, TornWrite
+from acidtest.words import counted
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,14 @@ class State:
     def departures(self) -> int:
         """From the disk as it was."""
         return len(self.without) + len(self.torn)
+
+
+def in_words(state: State) -> str:
+    """Which history of the disk a state is: ``the first 101 writes and flushes, without 3 of the unflushed writes``."""
+    departures = [f"without {counted(len(state.without), 'unflushed write')}"] if state.without else []
+    if state.torn:
+        departures.append(f"with {counted(len(state.torn), 'torn write')}")
+    return ", ".join([f"the first {counted(state.to, 'write or flush', 'writes and flushes')}", *departures])
 
 
 def pending(records: Sequence[Record], start: int, to: int) -> list[int]:

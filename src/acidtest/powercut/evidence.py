@@ -30,6 +30,7 @@ class CutEvidence:
     # Of a program's check; None of an engine, and where it was not tried.
     blind_to_loss: str | None = None  # why its answers prove nothing, on a disk that had lost all items; "" they do
     unstruck: str | None = None  # of storage that does wrong: why nothing is known of the engine by it; "" something is
+    buffered: str | None = None  # why its acknowledgements may be older than they look; "" each came by itself
     planted: str | None = None  # what it answered for an item that was never written; "" that it is missing
     # Of a real plug; None of a simulated disk, and where no power was cut.
     restarted: str | None = None  # why it is not known that the machine was off; "" it was

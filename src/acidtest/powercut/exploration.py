@@ -25,6 +25,7 @@ from acidtest.powercut.coverage import Asked, Exploration, rank
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.inspector import Kept
+from acidtest.powercut.items import buffered
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad
 from acidtest.powercut.trial import Trial, unkept
 from acidtest.words import counted
@@ -245,7 +246,7 @@ def completed(
         if judgement.verdict != outcome.verdict:
             judgement = _contradicted(Judgement(outcome.verdict, [], outcome.checks), judgement)
         many = exploration.count(outcome.verdict)
-        at = f"{counted(many, 'state')}, the shortest up to record {reduced.state.to} ({reduced.state.of})"
+        at = f"{counted(many, 'state')}, the shortest: {crash_states.in_words(reduced.state)}"
         update |= {
             "verdict": judgement.verdict,
             "reasons": [at, *judgement.reasons],
@@ -289,6 +290,8 @@ def _contradicted(first: Judgement, second: Judgement) -> Judgement:
 
 def inspect_state(trial: Trial, load: RecordedLoad, state: State, evidence: CutEvidence) -> None:
     """Build ``state`` and find out what the engine makes of it."""
+    if evidence.is_program:
+        evidence.buffered = buffered(load.acknowledged)
     evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=len(state.torn))
     trial.place.begin(state.on(load.log))
     try:
@@ -312,6 +315,6 @@ def shrunk(worst: InspectedState, inspect: Callable[[State], InspectedState]) ->
             left -= 1
             shown = inspect(smaller)
             if shown.verdict == "lost" and shown.unannounced >= worst.unannounced:
-                worst, again = replace(shown, state=replace(smaller, of=f"{smaller.of}, shrunk")), True
+                worst, again = replace(shown, state=smaller), True
                 break
     return worst

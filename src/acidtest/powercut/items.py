@@ -1,15 +1,31 @@
-"""The items of a program: acknowledged by its ``load``, answered for by its ``check``; pure but for the pipe."""
+"""The items of a program: acknowledged by its ``load``, answered for by its ``check``; pure but for the pipe.
+
+An item counts from the moment at which its line arrives. Where ``load`` buffers its output, that is later than the
+moment at which it was printed: power then never fails between the two, and a program that prints before it flushes
+loses nothing. So a cut shows that items survive only if each line has come by a write(2) of its own. How much is
+written at once, how fast, or whether it ends at a line's end distinguishes nothing: a buffer may have any size, and a
+group commit may acknowledge many items in a moment, each by its own write. A load that writes a group of lines at once
+cannot be distinguished from one that buffers them.
+
+Not seen are a program earlier in a shell's pipe that buffers what the last one prints line by line, and a buffer that
+one line fills exactly. A loss needs none of this: what was acknowledged late was acknowledged.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
+from typing import BinaryIO
 
 from acidtest.errors import CellFailed
 from acidtest.journal.models import Fate
-from acidtest.powercut.acknowledgement_log import Acknowledgement, AcknowledgementLog
+from acidtest.powercut.acknowledgement_log import PIPE_BYTES, Acknowledgement, AcknowledgementLog
 from acidtest.powercut.fate import EXAMPLES_MAX
 from acidtest.words import counted, harmless
 
@@ -26,18 +42,37 @@ def named(item: str) -> str:
 
 
 class ItemLog(AcknowledgementLog):
-    """The named pipe on which ``load`` acknowledges: each line is an item, acknowledged when it has arrived."""
+    """The named pipe on which ``load`` acknowledges: each line is an item, which begins and is acknowledged when the
+    writes with its first and its last byte have arrived. No two writes have the same time."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
-        self._arrived_ns: list[int] = []
+        self._arrived_ns: list[tuple[int, int]] = []
+        self._now_ns = self._began_ns = 0  # of the last write, and of the line that has not ended
         self._log: list[Acknowledgement] = []  # of the lines that were looked at
         self._seen: set[str] = set()
+        with suppress(OSError):  # a smaller one makes load wait for the lab more often
+            fcntl.fcntl(self._handle, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
-    def drain(self) -> None:
-        super().drain()
-        # Read after they came, so that none is taken for older than it is.
-        self._arrived_ns += [time.monotonic_ns()] * (len(self._lines) - len(self._arrived_ns))
+    def writer(self) -> BinaryIO:
+        """The end for ``load``: what it writes is read as it was written, and no two writes(2) in one; see O_DIRECT in
+        pipe(2). Who opens /dev/stdout again writes without that."""
+        file = self.path.open("wb", buffering=0)
+        try:
+            fcntl.fcntl(file, fcntl.F_SETFL, os.O_DIRECT)
+        except OSError:
+            file.close()
+            raise
+        return file
+
+    def _take(self, chunk: bytes) -> None:
+        # Read after it came, so that none is taken for older than it is.
+        self._now_ns = now_ns = max(time.monotonic_ns(), self._now_ns + 1)
+        for _ in range(chunk.count(b"\n")):
+            self._arrived_ns.append((self._began_ns or now_ns, now_ns))
+            self._began_ns = 0
+        super()._take(chunk)
+        self._began_ns = (self._began_ns or now_ns) if self._pending else 0
 
     def wait(self, seconds: float) -> bool:
         """As of engines; whether the load has ended its process tells, for it may close its output and go on."""
@@ -46,7 +81,7 @@ class ItemLog(AcknowledgementLog):
         return True
 
     def times_ns(self, start: int) -> list[int]:
-        return self._arrived_ns[start:]
+        return [acknowledged_ns for _, acknowledged_ns in self._arrived_ns[start:]]
 
     def read(self) -> list[Acknowledgement]:
         """All that was drained. Raises CellFailed for a line that can be no item, and for one that came twice."""
@@ -59,10 +94,22 @@ class ItemLog(AcknowledgementLog):
 
     def _look(self) -> None:
         while (known := len(self._log)) < len(self._lines):
-            self._log.append(_taken(self._lines[known], self._arrived_ns[known], self._seen))
+            self._log.append(_taken(self._lines[known], *self._arrived_ns[known], self._seen))
 
 
-def _taken(line: bytes, at_ns: int, seen: set[str]) -> Acknowledgement:
+def buffered(log: Sequence[Acknowledgement]) -> str:
+    """Why items of a program may have been acknowledged later than they were printed: one began to arrive by the write
+    that ended another. "" where each came by itself."""
+    together = sum(after.began_ns <= before.acknowledged_ns for before, after in pairwise(log))
+    if not together:
+        return ""
+    return (
+        f"program.load acknowledged {together:,} of {counted(len(log), 'item')} in one write with the next: does it "
+        "buffer its output? Flush it after each item (Python: flush=True, C: stdbuf -oL)"
+    )
+
+
+def _taken(line: bytes, began_ns: int, at_ns: int, seen: set[str]) -> Acknowledgement:
     """The next item after those that were ``seen``, which it joins. Raises CellFailed as in ``ItemLog.read``."""
     number = len(seen) + 1
     try:
@@ -75,7 +122,7 @@ def _taken(line: bytes, at_ns: int, seen: set[str]) -> Acknowledgement:
     if item in seen:
         raise CellFailed(f"program.load: acknowledged {named(item)} twice: give each item a name of its own")
     seen.add(item)
-    return Acknowledgement(0, number, 0, number, at_ns, at_ns, item)
+    return Acknowledgement(0, number, 0, number, began_ns, at_ns, item)
 
 
 def planted(among: Sequence[str]) -> str:

@@ -6,10 +6,11 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import Process, Start, Working, converse
@@ -25,6 +26,7 @@ from acidtest.powercut.processes import Killable, Unledgered
 FIRST_S = 120.0  # for the first acknowledgement
 LONGEST_S = 120.0  # for the number that the seed has drawn
 LOAD_S = 1e6  # the load never ends by itself
+Made = TypeVar("Made")
 
 
 class InMachine:
@@ -91,6 +93,14 @@ class Load(ABC):
         """Wait for so many, for at most ``LONGEST_S``. Raises CellFailed when the load fails before."""
         self.await_first(self.first_s)
         self._await(lambda: len(self.acknowledged) >= count, LONGEST_S)
+
+    def meanwhile(self, work: Callable[[], Made]) -> Made:
+        """Do ``work``, and read what comes: the time of a line that nobody reads would be a later one."""
+        with ThreadPoolExecutor(1) as thread:
+            made = thread.submit(work)
+            while not made.done():
+                self.acknowledged.wait(0.05)
+        return made.result()
 
     def wait_until(self, time_s: float) -> None:
         """Read what comes up to ``time_s`` of the monotonic clock. Raises CellFailed when the load fails."""

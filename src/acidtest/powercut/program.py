@@ -44,7 +44,8 @@ class ProgramLoad(Load):
         self._instance = instance
         self._errors = instance.directory / "load.errors"
         self.engine_version = instance.program.facts().version
-        self._id, self._process = instance.launch_load(acknowledged.path, count, self._errors)
+        with acknowledged.writer() as pipe:
+            self._id, self._process = instance.launch_load(pipe, count, self._errors)
         self._thread.start()
 
     def follow(self) -> None:

@@ -95,7 +95,8 @@ def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> Record
         for share in range(1, LOOKS + 1):
             load.until(Moment(max(1, commits * share // LOOKS), None, 0.0))
             so_far = trial.drive.stats().log_records
-            seen.append(blocks.look(trial.place.path, cell.place.filesystem or "", so_far, role))
+            look = partial(blocks.look, trial.place.path, cell.place.filesystem or "", so_far, role)
+            seen.append(load.meanwhile(look))
         evidence.at_s = load.elapsed_s()
         load.acknowledged.drain()
         end = trial.drive.stats().log_records

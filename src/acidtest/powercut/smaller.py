@@ -1,15 +1,16 @@
 """A history that lost, made smaller: the least of it, as an experiment, that still loses in the same way.
 
-What is left out is tried one after another, each with some cuts, for a loss may depend on who was scheduled when. So
-the answer is a history that lost, and not that no smaller one does.
+What is left out is tried one after another, each with many cuts, for a loss may depend on who was scheduled when: as
+many as follow from how often the history lost before. So the answer is a history that lost, and not that no smaller one
+does.
 """
 
 from __future__ import annotations
 
-import itertools
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,11 @@ from acidtest.plan import Cell
 from acidtest.question.text import Draft, Line, Table
 from acidtest.workload import WorkloadSpec
 
-CUTS = 8  # of each history that is tried
+CUTS = 8  # of a history at a time
+MOST = 200  # of one history
+LOSSES = 3  # of the first history, for the rate of its losses to be known
+# Of the histories that lose as often are given up; with cuts in batches that is less than one of 20 at any rate.
+MISSED = 0.04
 FILE = "smaller.toml"
 
 
@@ -30,6 +35,7 @@ class Loss:
     """In what way a cut lost: the checkers and the conditions that told it."""
 
     broken: frozenset[str]
+    reasons: tuple[str, ...] = field(default=(), compare=False)
 
     def is_like(self, other: Loss) -> bool:
         return bool(self.broken & other.broken)
@@ -40,13 +46,30 @@ class Found:
     """What a history has come to under its cuts."""
 
     workload: WorkloadSpec
-    loss: Loss | None  # of the first cut that lost and should not have
-    cuts: int
-    reasons: tuple[str, ...] = ()
+    losses: tuple[Loss, ...]  # of the cuts that lost and should not have
+    cuts: int  # that could be made
+
+    @property
+    def loss(self) -> Loss | None:
+        return self.losses[0] if self.losses else None
+
+    def like(self, loss: Loss) -> Found:
+        """The same, with the losses that are like this one."""
+        return replace(self, losses=tuple(one for one in self.losses if one.is_like(loss)))
 
 
-# Cuts the power under a workload, some times or until one cut has lost.
-Try = Callable[[WorkloadSpec], Found]
+# Cuts the power under a workload until there are so many cuts of it.
+Try = Callable[[WorkloadSpec, int], Found]
+
+
+def cuts_to_see(losses: int, cuts: int) -> int:
+    """How many cuts of a history that loses as often as these did show a loss, but in MISSED of such histories; at
+    most MOST.
+
+    After r losses in n cuts the next m have none with the probability (n / (n + m))^r, the rate itself being uncertain
+    (the predictive distribution of a Poisson process whose rate has the prior 1/rate).
+    """
+    return min(MOST, math.ceil(cuts * (math.pow(MISSED, -1 / losses) - 1)))
 
 
 def loss_of(recording: Recording) -> Loss | None:
@@ -55,30 +78,40 @@ def loss_of(recording: Recording) -> Loss | None:
         return None
     checked = recording.checks_after.conditions if recording.checks_after else []
     broken = {one.name for one in checked if not one.holds}
-    return Loss(frozenset(broken or {name for name, verdict in recording.cut.checks.items() if verdict == "lost"}))
+    broken = broken or {name for name, verdict in recording.cut.checks.items() if verdict == "lost"}
+    return Loss(frozenset(broken), tuple(recording.cut.reasons))
 
 
 def smallest(first: WorkloadSpec, attempt: Try, goes_on: Callable[[], bool], tell: Callable[[Found], None]) -> Found:
     """The smallest of the histories tried that loses as ``first`` does; ``first`` itself where it did not lose at all.
 
-    ``goes_on`` is asked before each history but the first, which is tried twice before it is given up.
+    ``goes_on`` is asked before all cuts but those that come first.
     """
-    found = attempt(first)
-    if found.loss is None and goes_on():
-        found = attempt(first)
+    found = attempt(first, CUTS)
+    for many in range(2 * CUTS, MOST + 1, CUTS):
+        if (found.loss and len(found.like(found.loss).losses) >= LOSSES) or not goes_on():
+            break
+        found = attempt(first, many)
     tell(found)
     loss = found.loss
-    while loss is not None:
-        for candidate in found.workload.smaller():
+    if loss is None:
+        return found
+    found = found.like(loss)
+    losses, cuts = len(found.losses), found.cuts  # of all histories that lost, each smaller than the one before it
+    candidates = found.workload.smaller()
+    while (candidate := next(candidates, None)) is not None:
+        many, enough = 0, cuts_to_see(losses, cuts)
+        tried = Found(candidate, (), 0)
+        while not tried.losses and many < enough:
             if not goes_on():
                 return found
-            tried = attempt(candidate)
-            tell(tried)
-            if tried.loss is not None and tried.loss.is_like(loss):
-                found = tried
-                break
-        else:
-            return found
+            many = min(enough, max(CUTS, 2 * many))
+            every = attempt(candidate, many)
+            tried = every.like(loss)
+        tell(tried if tried.losses else every)
+        if tried.losses:
+            found, losses, cuts = tried, losses + len(tried.losses), cuts + tried.cuts
+            candidates = found.workload.smaller()
     return found
 
 
@@ -124,19 +157,20 @@ def make_smaller(
     cell: Cell,
     out: Path,
     seconds: float,
-    cut: Callable[[Experiment, Path], Sequence[Recording]],
+    cut: Callable[[Experiment, Path, int], Sequence[Recording]],
     tell: Callable[[Found], None],
 ) -> Found:
     """Try smaller and smaller histories for about so long, and write the last that lost into ``out``.
 
-    The time begins when the first history has been cut. ``cut`` makes the cuts of an experiment in a directory of their
-    own. Raises BadInput where there is nothing to leave out of the workload, and where the file cannot be written.
+    The time begins when the first history has been cut. ``cut`` makes the first so many cuts of an experiment in a
+    directory of their own, but for those that are there. Raises BadInput where there is nothing to leave out of the
+    workload, and where the file cannot be written.
     """
     if not list(cell.workload.smaller()):
         raise BadInput(
             f"--smaller: nothing can be left out of workload {cell.workload_name}", "it is for the workload history"
         )
-    numbers = itertools.count(1)
+    directories: dict[str, Path] = {}
     end: float | None = None
 
     def goes_on() -> bool:
@@ -145,19 +179,20 @@ def make_smaller(
             end = time.monotonic() + seconds
         return time.monotonic() < end
 
-    def attempt(workload: WorkloadSpec) -> Found:
-        alone = with_workload(experiment, cell, workload, CUTS)
-        recordings = cut(alone, out / "smaller" / str(next(numbers)))
-        losses = [(loss, one) for one in recordings if (loss := loss_of(one)) is not None]
-        reasons = tuple(losses[0][1].cut.reasons) if losses and losses[0][1].cut else ()
-        return Found(workload, losses[0][0] if losses else None, len(recordings), reasons)
+    def attempt(workload: WorkloadSpec, cuts: int) -> Found:
+        alone = with_workload(experiment, cell, workload, MOST)
+        where = directories.setdefault(workload.model_dump_json(), out / "smaller" / str(len(directories) + 1))
+        recordings = [one for one in cut(alone, where, cuts) if one.cut is not None]
+        losses = tuple(loss for one in recordings if (loss := loss_of(one)) is not None)
+        return Found(workload, losses, len(recordings))
 
     found = smallest(cell.workload, attempt, goes_on, tell)
     if found.loss is not None:
         heading = [f"A history that lost under {cell.combination}, made smaller; it is run by acidtest powercut.",
-                   *found.reasons[:3]]  # fmt: skip
+                   *found.loss.reasons[:3]]  # fmt: skip
+        cuts = cuts_to_see(len(found.losses), found.cuts)
         try:
-            (out / FILE).write_text(as_text(experiment, cell, found.workload, CUTS, heading), encoding="utf-8")
+            (out / FILE).write_text(as_text(experiment, cell, found.workload, cuts, heading), encoding="utf-8")
         except OSError as error:
             raise BadInput(f"{out / FILE}: {told(error)}", "give another --out") from None
     return found

@@ -39,6 +39,7 @@ from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.fate import compare, first_missing_ns
 from acidtest.powercut.inspector import Inspecting, Inspector
+from acidtest.powercut.items import buffered
 from acidtest.powercut.load import Load, loaded
 from acidtest.powercut.moment import Moment
 from acidtest.powercut.recovering import timed
@@ -83,6 +84,7 @@ class Trial:
         self._recovery_s = 0.0  # of the engine, the last time
         self._instance: Instance | None = None
         self._blind_to_loss: str | None = None
+        self._buffered: str | None = None
         self._inspector: Inspecting | None = None
         try:
             self._prepare(template, blank=blank)
@@ -137,6 +139,7 @@ class Trial:
         self._judge_without_cut(evidence)
         if isinstance(self._inspector, program.ProgramInspector):
             self._blind_to_loss = self._seen_on_a_disk_that_lost(written)
+            self._buffered = buffered(written)
 
     def _judge_without_cut(self, evidence: CutEvidence) -> None:
         """Keep what an inspection found amiss although nothing was cut."""
@@ -214,6 +217,7 @@ class Trial:
             disk_loses=self._disk_loses,
             broken_without_cut=self._broken_without_cut,
             blind_to_loss=self._blind_to_loss,
+            buffered=self._buffered,
             is_program=isinstance(self._instance, ProgramInstance),
             is_numbered=self._cell.workload.CAN_BE_SURVEYED,
             conditions=self._cell.workload.conditions(),
@@ -386,6 +390,8 @@ class Trial:
         evidence.settings += self.instance.settings_in_force(load.answers) if load.answers else []
         evidence.engine_version = load.engine_version
         evidence.missing_lines = missing_lines(acknowledged)
+        if evidence.is_program:
+            evidence.buffered = buffered(acknowledged) or evidence.buffered
         return acknowledged
 
     def _fail_flush(self, load: Load, evidence: CutEvidence) -> None:

@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
 from acidtest.question.answers import Answers, Chosen, Storage, StorageKind
 from acidtest.question.text import Draft
+from acidtest.question.verdicts import shown_nothing
 from acidtest.words import counted
 
 WARM_UP = 0.2  # of the measurement's length, before it
+ENOUGH = REPETITIONS_FOR_INTERVAL
 STEADY_S = 8.0  # from here on the results say whether a rate was steady
-ENOUGH = 5  # repetitions, for an interval and a verdict
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,13 @@ class Question(ABC):
     storages: ClassVar[tuple[StorageKind, ...]]  # where it can be answered, the usual one first
     # From the one that is wanted most to the one that will do; SCARCE is for too little time.
     rungs: ClassVar[tuple[Rung, ...]] = (Rung(10, 30.0), Rung(None, STEADY_S))
-    scarce: ClassVar[tuple[Rung, ...]] = (Rung(ENOUGH, 0.5), Rung(3, 0.5), Rung(2, 0.5), Rung(1, 0.5))
+    scarce: ClassVar[tuple[Rung, ...]] = (Rung(None, 0.5), Rung(ENOUGH, 0.5), Rung(3, 0.5), Rung(2, 0.5), Rung(1, 0.5))
     no_servers: ClassVar[str] = ""  # why servers by URL cannot answer it; "": they can
     compares_directories: ClassVar[bool] = False
+    compares_engines: ClassVar[bool] = False  # so that it takes two, of which the first is the base
+    of_levels: ClassVar[bool] = False  # of what durability levels cost and lose
     of_sql: ClassVar[bool] = False  # of the user's own, which is asked for
+    takes_sql: ClassVar[bool] = False  # in place of its own workload, where some is given
     command: ClassVar[str] = "run"
 
     def check(self, answers: Answers) -> None:
@@ -60,6 +65,11 @@ class Question(ABC):
         servers = [engine.id for engine in engines if engine.url]
         if servers and self.no_servers:
             raise BadInput(f"{self.name}: {servers[0]}: {self.no_servers}", "name an engine that acidtest starts")
+        if self.compares_engines and len(engines) < 2:
+            raise BadInput(
+                f"{self.name}: {engines[0].id} alone compares nothing",
+                "name two, the one that the other is held against first",
+            )
 
     def check_storage(self, answers: Answers) -> None:
         """The part of ``check`` that is about storage."""
@@ -102,7 +112,8 @@ class Question(ABC):
         """What little time has left out, in sentences."""
         repetitions = plan.experiment.repetitions
         if repetitions >= ENOUGH:
-            return []
+            too_few = shown_nothing(plan)
+            return [f"There is time for no more: {too_few}"] if too_few else []
         time = f"There is time for {counted(repetitions, 'repetition')}"
         return [f"{time}: below {ENOUGH} there are medians, no intervals and no verdicts."]
 

@@ -23,6 +23,7 @@ class Durability(Question):
     name: ClassVar[str] = "durability"
     asks: ClassVar[str] = "What does a durability level cost?"
     storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
+    of_levels: ClassVar[bool] = True
     no_servers: ClassVar[str] = "acidtest changes nothing on a server of yours, and a level is made of its settings"
 
     def title(self, answers: Answers) -> str:
@@ -43,7 +44,7 @@ class Durability(Question):
         levels = parts.durabilities(answers, wanted)
         factors = (
             parts.engines(answers),
-            Line("durability", [parts.level(answers, level) for level in levels], _levels_said(levels)),
+            Line("durability", levels, parts.levels_said(answers, levels)),
             Line("terminals", terminals, "Clients at once: commits that wait at the same time may share a flush."),
         )
         commits = (
@@ -72,13 +73,3 @@ def _cut(answers: Answers) -> tuple[Table, ...]:
         return ()
     said = "For acidtest powercut, which says what each level loses: a cut falls on one of the first commits."
     return (Table("workload.numbered", (Line("count", CUTS),), said),)
-
-
-def _levels_said(levels: Sequence[str]) -> str:
-    said = {
-        "none": "none: the engine still has it in its own hands (PostgreSQL: synchronous_commit = off).",
-        "os": "os: it was handed to the operating system (PostgreSQL: fsync = off).",
-        "drive": "drive: it was flushed to the drive.",
-    }
-    where = " docs/DURABILITY.md has each engine's settings."
-    return "Where a commit is when it is acknowledged. " + " ".join(said[level] for level in levels) + where

@@ -27,6 +27,7 @@ class FileSystem(Question):
     storages: ClassVar[tuple[StorageKind, ...]] = ("loop", "directory", "disk", "device")
     no_servers: ClassVar[str] = "a server by URL keeps its databases where it has them"
     compares_directories: ClassVar[bool] = True
+    takes_sql: ClassVar[bool] = True
 
     def title(self, answers: Answers) -> str:
         return f"Which file system for {listed(tuple(engine.id for engine in answers.engines))}"
@@ -53,7 +54,7 @@ class FileSystem(Question):
     ) -> Draft:
         factor, place = _varied(answers, levels)
         first = factor.value[0]  # type: ignore[index]
-        factors = (parts.engines(answers), factor, *_options(answers))
+        factors = (parts.engines(answers), factor, *parts.scripts(answers), *_options(answers))
         return Draft(
             parts.opening(
                 self,
@@ -64,7 +65,7 @@ class FileSystem(Question):
             ),
             (
                 Table("factors", factors, "Every combination of these levels is run."),
-                parts.tpcb(scale, terminals, seconds),
+                *parts.workloads(answers, scale, terminals, seconds),
                 *parts.caches(answers, CACHE_MB, terminals),
                 *place,
             ),

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
 from acidtest.question.answers import Answers
-from acidtest.question.base import ENOUGH, STEADY_S, WARM_UP, Question, Rung, Sketch
+from acidtest.question.base import STEADY_S, WARM_UP, Question, Rung, Sketch
+from acidtest.question.verdicts import repetitions_for_verdicts
 
 LONGEST_S = 60.0  # a measurement: beyond, more repetitions tell more
 STEP_S = 0.5
-ALPHA = 0.05  # of a verdict, as acidtest.analysis has it
 
 
 @dataclass(frozen=True)
@@ -58,23 +58,6 @@ def fit(question: Question, answers: Answers, assess: Assess) -> Fitted:
         f"{question.name}: takes at least {_time(least.seconds)}, and {answers.time} was asked for",
         f"--time {_time(least.seconds)}, or fewer engines",
     )
-
-
-def repetitions_for_verdicts(plan: Plan) -> int:
-    """How many repetitions let every comparison of ``plan`` come to a verdict, as acidtest.analysis.compare makes them.
-
-    Of n runs against n the smallest p is 2 / C(2n, n), multiplied by the comparisons that are made together.
-    """
-    base, rows = plan.experiment.base, plan.combinations()
-    compared: dict[tuple[str, ...], int] = {}
-    for position, row in enumerate(rows):
-        for other in rows[:position]:
-            differing = tuple(factor for factor, level in row.levels.items() if other.levels[factor] != level)
-            to_base = any(all(base.get(f) == one.levels[f] for f in differing) for one in (row, other))
-            if to_base or (len(differing) == 1 and differing[0] not in base):
-                compared[differing] = compared.get(differing, 0) + 1
-    family = max(compared.values(), default=1)
-    return next(n for n in range(ENOUGH, 100) if 2 / math.comb(2 * n, n) * family <= ALPHA)
 
 
 class _Search:

@@ -26,6 +26,7 @@ class HighestRate(Question):
     storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
     rungs: ClassVar[tuple[Rung, ...]] = (Rung(ENOUGH, STEADY_S),)
     scarce: ClassVar[tuple[Rung, ...]] = (Rung(ENOUGH, 2.0), Rung(3, 2.0), Rung(2, 2.0), Rung(1, 1.0))
+    takes_sql: ClassVar[bool] = True
     command: ClassVar[str] = "search"
 
     def title(self, answers: Answers) -> str:
@@ -48,9 +49,9 @@ class HighestRate(Question):
                 parts.read_against({"engine": answers.engines[0].id}),
             ),
             (
-                Table("factors", (parts.engines(answers),), "One search for each."),
+                Table("factors", (parts.engines(answers), *parts.scripts(answers)), "One search for each."),
                 Table("search", (Line("limit", LIMIT, limit),), "Latency counts from when a transaction was due."),
-                parts.tpcb(scale, terminals, seconds),
+                *parts.workloads(answers, scale, terminals, seconds),
                 *parts.caches(answers, CACHE_MB, terminals),
                 *(parts.place(answers.storage, parts.filesystem(answers)) if answers.own else ()),
                 *parts.servers(answers),

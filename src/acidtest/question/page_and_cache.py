@@ -27,6 +27,7 @@ class PageAndCache(Question):
     name: ClassVar[str] = "page-and-cache"
     asks: ClassVar[str] = "Which page size and which page cache?"
     storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
+    takes_sql: ClassVar[bool] = True
     no_servers: ClassVar[str] = "acidtest changes nothing on a server of yours, and these are settings of it"
 
     def title(self, answers: Answers) -> str:
@@ -67,8 +68,12 @@ class PageAndCache(Question):
         return Draft(
             parts.opening(self, answers, parts.repetitions(repetitions), parts.read_against(usual), parts.at_drive()),
             (
-                Table("factors", (parts.engines(answers), *factors), "Every combination of these levels is run."),
-                parts.tpcb(scale, terminals, seconds),
+                Table(
+                    "factors",
+                    (parts.engines(answers), *parts.scripts(answers), *factors),
+                    "Every combination of these levels is run.",
+                ),
+                *parts.workloads(answers, scale, terminals, seconds),
                 *parts.place(answers.storage, parts.filesystem(answers), _limit()),
             ),
         )

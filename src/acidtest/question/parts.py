@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from acidtest.families import FAMILIES
-from acidtest.question.answers import Answers, Storage, listed
+from acidtest.question.answers import Answers, Chosen, OwnSql, Storage, listed
 from acidtest.question.base import ENOUGH, STEADY_S, WARM_UP, Question
-from acidtest.question.text import Line, Scalar, Table, Value
+from acidtest.question.text import Line, Scalar, Table
 
 LEVELS = ("none", "os", "drive")  # of durability
 # TPC-B-like: branches, terminals. Fewer branches load sooner; as many terminals as branches wait for each other less.
@@ -65,26 +66,49 @@ def shared(answers: Answers) -> tuple[str, ...]:
     return tuple(level for level in LEVELS if all(level in engine.levels for engine in answers.engines))
 
 
-def level(answers: Answers, name: str) -> Value:
-    """A durability level as a level of the factor.
+def breaking(engines: Sequence[Chosen]) -> dict[str, list[str]]:
+    """By level, weakest first, the engines whose database may break there, as the level alone sets them."""
+    risks = {name: [one.id for one in engines if name in one.levels and _breaks(one, name)] for name in LEVELS}
+    return {name: ids for name, ids in risks.items() if ids}
 
-    ``none`` is PostgreSQL's synchronous_commit = off as it is used in production: what a commit does not wait for is
-    flushed a moment later.
-    """
-    if name == "none" and "postgresql" in answers.families:
-        return {"name": name, "value": name, "set": {"postgresql.fsync": True}}
-    return name
+
+def breaking_said(answers: Answers, levels: Sequence[str]) -> str:
+    """A sentence for each of these levels at which more than commits may be lost."""
+    return "".join(
+        f" At {level} the database of {listed(tuple(ids))} may break, too."
+        for level, ids in breaking(answers.engines).items()
+        if level in levels
+    )
+
+
+def _breaks(engine: Chosen, name: str) -> bool:
+    return bool(FAMILIES[engine.family].risk(name, {}).breaks)
+
+
+def whole(engine: Chosen) -> Chosen:
+    """The engine with those levels alone at which its database stays whole."""
+    return replace(engine, levels=tuple(name for name in engine.levels if not _breaks(engine, name)))
+
+
+def levels_said(answers: Answers, levels: Sequence[str]) -> str:
+    """What these durability levels are."""
+    said = {
+        "none": "none: the engine still has it in its own hands (PostgreSQL: synchronous_commit = off).",
+        "os": "os: it was handed to the operating system (PostgreSQL: fsync = off).",
+        "drive": "drive: it was flushed to the drive.",
+    }
+    where = breaking_said(answers, levels) + " acidtest help docs/DURABILITY.md has each engine's settings."
+    return "Where a commit is when it is acknowledged. " + " ".join(said[level] for level in levels) + where
 
 
 def lacking(answers: Answers, levels: Sequence[str]) -> tuple[Table, ...]:
-    """What leaves out levels that an engine does not have."""
+    """What leaves out levels that an engine does not have, or is not to have."""
     tables = []
     for level in levels:
         without = [engine.id for engine in answers.engines if level not in engine.levels]
         if without:
-            names = f"{listed(tuple(without))} {'has' if len(without) == 1 else 'have'}"
             lines = (Line("engine", without), Line("durability", level))
-            tables.append(Table("exclude", lines, f"{names} no level {level}.", repeated=True))
+            tables.append(Table("exclude", lines, f"{listed(tuple(without))} without level {level}.", repeated=True))
     return tuple(tables)
 
 
@@ -151,7 +175,8 @@ def place(
         "directory": "Where the databases lie, on the file system that is there.",
         "loop": "Each cell gets a new image file with a file system on it. Needs root.",
         "device": "The device is formatted for each cell; if it holds anything, only with --erase. Needs root.",
-        "disk": "Each cell gets a simulated disk with a file system: docs/SIMULATED-DISK.md. Needs root and FUSE.",
+        "disk": "Each cell gets a simulated disk with a file system: acidtest help docs/SIMULATED-DISK.md. "
+        "Needs root and FUSE.",
     }[kind]
     return (Table("place", (*lines, *more), said),)
 
@@ -178,6 +203,43 @@ def tpcb(scale: int, terminals: int, seconds: float) -> Table:
             Line("terminals", terminals, "Clients at once."),
             *measured(seconds),
         ),
-        "TPC-B-like: a transaction changes an account, a teller and a branch. Other workloads: docs/WORKLOADS.md; "
-        "SQL of your own: docs/YOUR-WORKLOAD.md.",
+        "TPC-B-like: a transaction changes an account, a teller and a branch. Other workloads: "
+        "acidtest help docs/WORKLOADS.md; SQL of your own: acidtest help docs/YOUR-WORKLOAD.md.",
+    )
+
+
+def scripts(answers: Answers) -> tuple[Line, ...]:
+    """The factor of the user's own scripts, where there are several."""
+    if answers.sql is None or len(answers.sql.names) < 2:
+        return ()
+    return (Line("workload", list(answers.sql.names), "Each of your scripts has rows of its own."),)
+
+
+def workloads(answers: Answers, scale: int, terminals: int, seconds: float) -> tuple[Table, ...]:
+    """The user's own SQL where some is given, else TPC-B-like transactions at that scale."""
+    own = answers.sql
+    if own is None:
+        return (tpcb(scale, terminals, seconds),)
+    return tuple(
+        _own_workload(own, name, path, terminals, seconds, first=not position)
+        for position, (name, path) in enumerate(zip(own.names, own.paths, strict=True))
+    )
+
+
+def _own_workload(own: OwnSql, name: str, path: str, terminals: int, seconds: float, *, first: bool) -> Table:
+    def said(comment: str) -> str:
+        return comment if first else ""
+
+    lines = [Line("kind", "sql"), Line("path", path, said("It begins at the directory of this file."))]
+    if own.database:
+        tables = said("The tables, rows and conditions are those of this folder.")
+        lines.append(Line("database", own.database, tables))
+    if own.variables:
+        instead = said("In place of what workload.toml says.")
+        lines.append(Line("variables", dict(own.variables), instead, offered=True))
+    lines.append(Line("terminals", terminals, said("Clients at once.")))
+    return Table(
+        f"workload.{name}",
+        (*lines, *measured(seconds)),
+        said("Your SQL; acidtest help docs/YOUR-WORKLOAD.md tells how the folder works."),
     )

@@ -29,6 +29,7 @@ class PowerCut(Question):
     name: ClassVar[str] = "power-cut"
     asks: ClassVar[str] = "What survives a power cut?"
     storages: ClassVar[tuple[StorageKind, ...]] = ("disk",)
+    of_levels: ClassVar[bool] = True
     no_servers: ClassVar[str] = "the power of a server of yours is not acidtest's to cut"
     rungs: ClassVar[tuple[Rung, ...]] = tuple(Rung(cuts, 0.0) for cuts in (50, 40, 30, 20, 15, 10))
     scarce: ClassVar[tuple[Rung, ...]] = tuple(Rung(cuts, 0.0) for cuts in (5, 3, 2, 1))
@@ -53,7 +54,7 @@ class PowerCut(Question):
         levels = parts.durabilities(answers, wanted)
         factors = (
             parts.engines(answers),
-            Line("durability", [parts.level(answers, level) for level in levels], LEVELS_SAID),
+            Line("durability", levels, LEVELS_SAID + parts.breaking_said(answers, levels)),
             Line(
                 "drive",
                 [{"name": drive, "set": DRIVES[drive]} for drive in drives],
@@ -90,6 +91,8 @@ def _place(answers: Answers) -> tuple[Table, ...]:
         lines += [Line("disk_medium", "file"), Line("path", answers.storage.paths[0], "Where the disk's content lies.")]
     return (
         Table(
-            "place", tuple(lines), "A simulated disk whose power can be cut; docs/POWER-CUTS.md. Needs root and FUSE."
+            "place",
+            tuple(lines),
+            "A simulated disk whose power can be cut; acidtest help docs/POWER-CUTS.md. Needs root and FUSE.",
         ),
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from acidtest.question.base import Question
 from acidtest.question.build import Build
 from acidtest.question.durability import Durability
+from acidtest.question.engine import Engine
 from acidtest.question.file_system import FileSystem
 from acidtest.question.growth import Growth
 from acidtest.question.highest_rate import HighestRate
@@ -17,6 +18,7 @@ from acidtest.question.power_cut import PowerCut
 QUESTIONS: Mapping[str, Question] = {
     question.name: question
     for question in (
+        Engine(),
         FileSystem(),
         Durability(),
         PageAndCache(),

@@ -11,7 +11,7 @@ from acidtest.audit.bench import Bench
 from acidtest.audit.finding import SEVERITIES, Finding
 from acidtest.audit.standing import VERDICTS, Verdict, groups
 from acidtest.audit.unchecked import Unchecked
-from acidtest.report.findings import Instead, blocks, heading, place, sureness
+from acidtest.report.findings import Instead, blocks, each, heading, in_short, place, sureness
 from acidtest.report.page import templates, write_whole
 from acidtest.words import harmless
 
@@ -47,7 +47,7 @@ def write_page(
     sentences = Counter(dict.fromkeys(VERDICTS, 0))
     for group in held:
         sentences[group.verdict] += len(group.sentences)
-    unread = [(place(one), one.text) for one in (*bench.broken, *bench.passed)]
+    unread = [*each(bench.broken), *in_short(bench.passed)]
     unread += [(name, "is of an unknown kind") for name in bench.unread]
     page = templates().get_template("audit.html.j2")
     html = page.render(

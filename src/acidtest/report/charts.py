@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
+from acidtest.analysis import sizes
 from acidtest.analysis.latency import curve_ms, values_needed
 from acidtest.analysis.memory import curve
 from acidtest.analysis.survival import Survival
+from acidtest.journal.models import Recording
 from acidtest.report import vega
 from acidtest.report.looks import GREEN, ORANGE, RED, Key, Keys, Look, Looks
 from acidtest.report.numbers import number
@@ -23,6 +25,7 @@ PANELS_MAX = 24
 POINTS_MIN = 5  # of a curve over time: with fewer it would show the ends of its lines, and no course
 LATENCY_SHARE_MIN = 0.9  # the percentile to which a curve of latencies reaches at least
 NAMED_MAX = 6
+Points = list[tuple[float, float]]
 SPAN = 20  # times between the least and the most, above which an axis is logarithmic
 
 
@@ -117,13 +120,48 @@ def refaults(table: Table, looks: Looks) -> Chart | None:
     return _memory(table, looks, "refaults_per_s", "pages read again a second", None, ",~r")
 
 
+def database_size(table: Table, looks: Looks) -> Chart | None:
+    """Tables and indexes of the databases that grew while they were measured, a line a repetition."""
+
+    def points(line: Line, one: Recording) -> Points:
+        grows = line.sizes and line.sizes.database_grew and one.sizes
+        return [(of.at_s, of.database_bytes / 1e6) for of in one.sizes.samples] if grows and one.sizes else []
+
+    return _repetitions(table, looks, points, "database, MB", None, ",~r")
+
+
+def log_size(table: Table, looks: Looks) -> Chart | None:
+    """The engine's log, where that of some row grew while it was measured, a line a repetition."""
+    if not any(line.sizes and line.sizes.log_grew for line in table.lines):
+        return None
+
+    def points(line: Line, one: Recording) -> Points:
+        return [(at_s, size / 1e6) for at_s, size in sizes.log_curve(one.sizes)] if one.sizes else []
+
+    return _repetitions(table, looks, points, "log, MB", None, ",~r")
+
+
 def _memory(table: Table, looks: Looks, field: str, title: str, domain: list[float] | None, form: str) -> Chart | None:
+    def points(line: Line, one: Recording) -> Points:
+        seen = curve(one.memory) if one.memory else []
+        return [(of.at_s, value) for of in seen if (value := getattr(of, field)) is not None]
+
+    return _repetitions(table, looks, points, title, domain, form)
+
+
+def _repetitions(
+    table: Table,
+    looks: Looks,
+    points: Callable[[Line, Recording], Points],
+    title: str,
+    domain: list[float] | None,
+    form: str,
+) -> Chart | None:
+    """A curve over time for each repetition that has ``points``."""
     curves: dict[int, list[Curve]] = {}
     for line in table.lines:
         for recording in line.row.done:
-            points = curve(recording.memory) if recording.memory else []
-            known = [(one.at_s, value) for one in points if (value := getattr(one, field)) is not None]
-            if known:
+            if known := points(line, recording):
                 curves.setdefault(id(line), []).append(Curve(_who(line, looks), known))
     long = {of: [one for one in drawn if len(one.points) >= POINTS_MIN] for of, drawn in curves.items()}
     lines, short = _parted(table, lambda line: bool(long.get(id(line))), among=lambda line: id(line) in curves)

@@ -19,6 +19,7 @@ from acidtest.analysis.diagnosis import (
     Figures,
     Name,
     Probed,
+    Processor,
     Ran,
     Shown,
     Sizes,
@@ -27,11 +28,11 @@ from acidtest.analysis.diagnosis import (
     diagnose,
 )
 from acidtest.analysis.latency import percentile_ns
-from acidtest.analysis.summary import Summary, summarise
+from acidtest.analysis.summary import Summary, median, summarise
 from acidtest.audit.finding import SEVERITIES
 from acidtest.audit.flushes import median_us
-from acidtest.families import of_engine
-from acidtest.journal.diagnosis import Diagnosis, FoundSetting, Logged, NotLooked
+from acidtest.families import FIREBIRD, of_engine
+from acidtest.journal.diagnosis import REFERENCE, Database, Diagnosis, FoundSetting, Logged, NotLooked, is_reference
 from acidtest.journal.models import Journal, Recording, Scalar
 from acidtest.journal.probe import ProbeRecording
 from acidtest.journal.protocol import FlushMethod, ProbePattern
@@ -56,10 +57,15 @@ NEVER = (
         why="the cells have one terminal: waits for locks and for each other are not in them",
     ),
     NotLooked(what="reads from the drive", why="the scratch database fits into memory"),
+    NotLooked(
+        what="the size of pages",
+        why="all cells have the one that was found; acidtest init --question page-and-cache compares sizes",
+    ),
 )
 STYLES: dict[Standing, str] = {
     "likely": "bold red", "possible": "yellow", "cannot tell": "cyan", "unlikely": "green", "not looked at": "dim",
 }  # fmt: skip
+AT_RISK = frozenset(("forced-writes-off", "fsync-off"))  # signs of an inspection that tell what settings lose
 FINDINGS_MAX = 12
 SETTINGS_MAX = 40
 FLUSH_METHOD: FlushMethod = "fdatasync"
@@ -107,6 +113,7 @@ class Report:
         held, answer = self.diagnosis, self.answer
         return {
             "answer": answer.headline,
+            "severe": list(answer.severe),
             "bottlenecks": [asdict(one) for one in answer.bottlenecks],
             "shown": [
                 {
@@ -121,6 +128,7 @@ class Report:
             "next": held.next.model_dump() if held.next else None,
             "machine": held.machine.model_dump(),
             "doubts": [one.model_dump() for one in held.doubts],
+            "processor": held.processor.model_dump() if held.processor else None,
             "place": held.place.model_dump() if held.place else None,
             "layers": [one.model_dump() for one in held.layers],
             "database": held.database.model_dump() if held.database else None,
@@ -146,6 +154,7 @@ def figures_of(diagnosis: Diagnosis, probe: ProbeRecording | None, journal: Jour
     """What of the recordings is judged."""
     place, audited = diagnosis.place, diagnosis.audited
     storage = None
+    disks = {one.rotational for one in diagnosis.layers if one.kind == "disk"}
     if place is not None:
         storage = Storage(
             filesystem=place.filesystem,
@@ -153,6 +162,7 @@ def figures_of(diagnosis: Diagnosis, probe: ProbeRecording | None, journal: Jour
             free_bytes=place.free_bytes,
             all_bytes=diagnosis.place_bytes,
             devices=tuple(one.kind for one in diagnosis.layers if one.kind != "file system"),
+            rotational=disks.pop() if len(disks) == 1 else "",
         )
     log_looked = audited is not None and not any(one.what == LOG for one in diagnosis.not_looked)
     return Figures(
@@ -160,18 +170,43 @@ def figures_of(diagnosis: Diagnosis, probe: ProbeRecording | None, journal: Jour
             memory=diagnosis.machine.memory_bytes,
             database=diagnosis.database.bytes if diagnosis.database else None,
             cache=(diagnosis.cells.cache_bytes if diagnosis.cells else None) or _cache_bytes(journal),
+            cell_cache=_cache_bytes(journal),
         ),
         storage=storage,
         probed=_probed(probe) if probe else None,
         ran=_ran(journal) if journal else (),
         log=[_logged(one) for one in audited.log] if audited and log_looked else None,
         inside=diagnosis.inside.findings if diagnosis.inside else None,
+        severe=_severe(diagnosis, probe),
+        processor=Processor(**diagnosis.processor.model_dump()) if diagnosis.processor else None,
         why=_why(diagnosis),
         settings={
             name: ", ".join(f"{key} = {value}" for key, value in given.items()) or "nothing"
             for name, given in (diagnosis.cells.settings if diagnosis.cells else {}).items()
         },
     )
+
+
+def _severe(diagnosis: Diagnosis, probe: ProbeRecording | None) -> list[str]:
+    """What puts data at risk: what the inspection calls severe, the settings that were found, and the storage."""
+    severe = dict(diagnosis.inside.severe) if diagnosis.inside else {}
+    told = not AT_RISK.isdisjoint(severe)
+    database = diagnosis.database
+    if not told and database and (risk := _header_risk(database)):
+        severe["header"], told = f"The database's header: {risk}.", True
+    if not told and diagnosis.cells and (risk := diagnosis.cells.risk):
+        severe["settings"] = f"With the settings that were found {risk}."
+    if probe and (judged := probe_report.report(probe).judgement).verdict == "does not flush":
+        why = next(one.why or one.text for one in judged.evidence if one.verdict == "does not flush")
+        severe["storage"] = f"The storage does not flush, and a power cut takes what it has acknowledged: {why}"
+    return [harmless(one) for one in severe.values()]
+
+
+def _header_risk(database: Database) -> str:
+    """What the settings in the database's own first page may lose."""
+    if database.family != FIREBIRD.name or database.facts.get("forced_writes") is not False:
+        return ""
+    return f"Forced Writes are off: {FIREBIRD.risk('os', {}).sentence}"
 
 
 def _logged(one: Logged) -> str:
@@ -193,9 +228,10 @@ def _why(diagnosis: Diagnosis) -> dict[Name, str]:
         "memory and cache": f"{size[:1].upper()}{size[1:]}." if diagnosis.database else "No --database was named.",
         "the configuration": first(CELLS, CONFIGURATION)
         if diagnosis.cells is None or len(diagnosis.cells.levels) > 1
-        else "What was found is what sane settings are, so that there is nothing to compare.",
+        else "What was found is what the reference sets, so that there is nothing to compare.",
         "the engine's log": first(LOG, CONFIGURATION),
         "the database inside": first(INSIDE),
+        "the processor": first(),
     }
 
 
@@ -229,12 +265,13 @@ def _ran(journal: Journal) -> list[Ran]:
         ran.append(
             Ran(
                 workload=row.workload,
-                configuration=row.levels.get("configuration", "sane"),
+                configuration=row.levels.get("configuration", REFERENCE),
                 level=row.first.durability,
                 rates=row.goodput_per_s(),
                 commit_us=[percentile_ns(one.latency, 0.5) / 1000 for one in results if one.latency.count],
                 flushes=flushes if len(flushes) == len(results) else (),
                 at_work=at_work if len(at_work) == len(results) else (),
+                database=max((one.database_bytes for one in row.done), default=0) or None,
             )
         )
     return ran
@@ -243,7 +280,7 @@ def _ran(journal: Journal) -> list[Ran]:
 def _cache_bytes(journal: Journal | None) -> int | None:
     """Of the engine's own page cache, as it was in force under the configuration that was found."""
     done = [one for one in journal.recordings if one.result is not None] if journal else []
-    found = [one for one in done if one.levels.get("configuration") not in (None, "sane")] or done
+    found = [one for one in done if not is_reference(one.levels.get("configuration", REFERENCE))] or done
     if not found or found[0].engine is None or (family := of_engine(found[0].engine.id)) is None:
         return None
     force = {one.name: one.in_force or "" for one in found[0].settings}
@@ -266,17 +303,17 @@ def _shown(figures: Figures, answer: Answer, probed: probe_report.Report | None)
         rate = summarise(ran.rates)
         shown.append(
             Shown(
-                f"{ran.workload}, settings {ran.configuration}, durability {ran.level}: {number(rate.median)} commits "
-                f"a second ({interval(rate)}).",
+                f"{ran.workload}, settings {ran.configuration}, durability {ran.level}: "
+                f"{number(rate.median)} commits a second ({interval(rate)}).",
                 rate,
             )
         )
     for one in answer.compared:
-        unlike = "" if one.alike else f"; but a commit is at {one.found.level} beside {one.sane.level}"
+        unlike = "" if one.alike else f"; but a commit is at {one.found.level} beside {one.reference.level}"
         shown.append(
             Shown(
-                f"{one.workload}: settings {one.found.configuration} reach {_ratio(one.ratio)} the rate of sane ones: "
-                f"{one.judged.verdict}{unlike}.",
+                f"{one.workload}: settings {one.found.configuration} reach {_ratio(one.ratio)} the rate of the "
+                f"{one.reference.configuration}: {one.judged.verdict}{unlike}.",
                 one.ratio,
                 one.judged.verdict,
             )
@@ -299,7 +336,7 @@ def print_report(results: Report, console: Console) -> None:
     held = results.diagnosis
     console.print()
     console.print(Text(f"Diagnosis of {results.subject}", style="bold"), soft_wrap=True)
-    console.print(Text(results.answer.headline, style="bold"))
+    console.print(Text(results.answer.headline, style="bold red" if results.answer.severe else "bold"))
     console.print()
     for one in results.answer.bottlenecks:
         _print_bottleneck(one, console)
@@ -327,7 +364,7 @@ def print_report(results: Report, console: Console) -> None:
 def where(results: Report) -> list[str]:
     """Machine, storage and database, one line each."""
     held = results.diagnosis
-    machine = held.machine
+    machine, flush_us = held.machine, median(results.figures.probed.flush_us) if results.figures.probed else None
     lines = [
         f"machine: {machine.cpu_model}, {counted(machine.cpu_count, 'core')}, {machine.memory_bytes / 2**30:.1f} GiB, "
         f"{machine.kernel}, virtualization {machine.virtualization}"
@@ -336,7 +373,7 @@ def where(results: Report) -> list[str]:
         free = f"{held.place.free_bytes / 1e9:.1f} GB free"
         of = f" of {held.place_bytes / 1e9:.1f}" if held.place_bytes else ""
         lines.append(f"place: {harmless(held.place.path)}, {free}{of}")
-    lines += [f"beneath: {harmless(probe_report.layer_text(one))}" for one in held.layers]
+    lines += [f"beneath: {harmless(probe_report.layer_text(one, flush_us))}" for one in held.layers]
     if held.database:
         size = f", {held.database.bytes / 1e6:,.3g} MB" if held.database.bytes is not None else ""
         version = f" {held.database.version}" if held.database.version else ""
@@ -369,10 +406,10 @@ def _print_bottleneck(one: Bottleneck, console: Console) -> None:
     if one.threshold and one.standing != "not looked at":
         source = f" ({one.source})" if one.source else ""
         said.append(f"\n{one.threshold}{source}", style="not bold dim")
-    if one.remedy:
-        said.append(f"\n→ {one.remedy}", style="not bold")
     grid.add_row(Text(one.standing, style=STYLES[one.standing]), said)
     console.print(grid)
+    if one.remedy:
+        console.print(Text(f"{' ' * 15}→ {one.remedy}"), soft_wrap=True)  # a command in it is not broken
 
 
 def _print_audited(results: Report, console: Console) -> None:

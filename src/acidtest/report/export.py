@@ -15,6 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from acidtest.analysis.latency import percentile, values_needed
+from acidtest.analysis.sizes import log_curve
 from acidtest.journal.models import NOT_APPLICABLE, Cut, Journal, Recording
 from acidtest.journal.protocol import Histogram
 
@@ -179,6 +180,16 @@ RUN = Group(
             "cpu.session_us_per_transaction"),
     ),
 )  # fmt: skip
+SIZES = Group(
+    "Of a measurement during which sizes were looked at",
+    lambda recording: {"": recording.sizes} if recording.sizes and recording.result else {},
+    (
+        Column("database_bytes_max", COUNT, "bytes", "the most that tables and indexes took during the measurement",
+               lambda sizes: max(one.database_bytes for one in sizes.samples)),
+        Column("log_bytes_max", COUNT, "bytes", "the most that the engine's log took during the measurement",
+               lambda sizes: max((size for _, size in log_curve(sizes)), default=None)),
+    ),
+)  # fmt: skip
 KINDS = Group(
     "Of each kind of transaction, where there are several",
     lambda recording: {kind.name: kind for kind in recording.result.kinds} if recording.result else {},
@@ -323,7 +334,8 @@ SETTINGS = Group(
     lambda recording: {setting.name: setting.in_force for setting in recording.settings},
     (Column(f"setting_{NAME}", None, "", f"{NAME} in force, as the engine or the system answered it", lambda v: v),),
 )
-GROUPS = (LEVELS, CELL, RUN, KINDS, ENGINE_COUNTED, ENGINE_COUNTS, ARRIVALS, CUTS, FATES, STATES, LOADS, SETTINGS)
+ENGINE = (ENGINE_COUNTED, ENGINE_COUNTS)
+GROUPS = (LEVELS, CELL, RUN, SIZES, KINDS, *ENGINE, ARRIVALS, CUTS, FATES, STATES, LOADS, SETTINGS)
 
 
 def columns(journal: Journal) -> list[Filled]:

@@ -24,7 +24,8 @@ EVIDENCE_MAX = 6
 EVIDENCE_EACH = 2  # of several findings of one rule
 FINDINGS_MAX = 10  # of one rule
 SENTENCES_MAX = 5
-LISTED_MAX = 20  # files that were not read, one a line
+LISTED_MAX = 20  # lines of files that were not read
+DIRECTORIES_MAX = 3
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ def print_findings(
     for finding in findings:
         if finding.waiver:
             _dim(console, f"set aside: {finding.rule.name}: {finding.waiver}")
-    for what, files in (("could not be read", bench.broken), ("not read", bench.passed)):
-        for one in files[:LISTED_MAX]:
-            _dim(console, f"{what}: {place(one)}: {one.text}")
-        if len(files) > LISTED_MAX:
-            _dim(console, f"{what}: {len(files) - LISTED_MAX:,} more (--json has all)")
+    for what, pairs in (("could not be read", each(bench.broken)), ("not read", in_short(bench.passed))):
+        for which, why in pairs[:LISTED_MAX]:
+            _dim(console, f"{what}: {which}: {why}")
+        if len(pairs) > LISTED_MAX:
+            _dim(console, f"{what}: {len(pairs) - LISTED_MAX:,} more (--json has all)")
     if bench.unread:
         names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8:,} more" if len(bench.unread) > 8 else "")
         _dim(console, f"not read, of an unknown kind: {names}")
@@ -88,6 +89,29 @@ def print_findings(
         console.print(Text("Instead: ", style="bold").append(f"{instead.asks} {instead.why}", style="not bold"))
         console.print(Text(f"  {instead.command}"), soft_wrap=True)
     console.print(summary(bench, findings))
+
+
+def each(files: Sequence[Evidence]) -> list[tuple[str, str]]:
+    """Which files could not be read, and why."""
+    return [(place(one), one.text) for one in files]
+
+
+def in_short(passed: Sequence[Evidence]) -> list[tuple[str, str]]:
+    """Which files were not read, and why. Those that have one reason are counted together, by directory."""
+    by_reason: dict[str, list[Evidence]] = {}
+    for one in passed:
+        by_reason.setdefault(one.text.partition(": ")[0], []).append(one)
+    pairs = []
+    for reason, of in by_reason.items():
+        if len(of) == 1:
+            pairs += each(of)
+            continue
+        where = Counter(one.file.rpartition("/")[0] or "the top directory" for one in of).most_common()
+        told = [f"{many:,} in {directory}" for directory, many in where[:DIRECTORIES_MAX]]
+        if rest := sum(many for _, many in where[DIRECTORIES_MAX:]):
+            told.append(f"{rest:,} elsewhere")
+        pairs.append((counted(len(of), "file"), f"{reason} ({', '.join(told)})"))
+    return pairs
 
 
 def heading(group: Group) -> str:
@@ -144,7 +168,7 @@ def sureness(finding: Finding) -> str:
         "guessed": "Guessed: it is what usually holds.",
     }[finding.certainty]
     if finding.lowered:
-        sure = f"Not {finding.rule.severity}, for {finding.lowered}."
+        sure = f"Doubtful, not {finding.rule.severity}: {finding.lowered}."
     return sure + (f" It would be disproved by {finding.disproved_by}." if finding.disproved_by else "")
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from acidtest.analysis.growth import GrowthAnswer, Model, Prediction, size_text
+from acidtest.analysis.growth.words import change, plain
 from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number
@@ -40,7 +41,7 @@ def _columns() -> list[Column]:
         Column("a second", lambda one: f"{one.rate.median:.5g}"),
         Column("95 %", lambda one: interval(one.rate)),
         Column("n", lambda one: str(one.rate.n), drop=1),
-        Column("lost per doubling", lambda one: "" if one.per_doubling is None else f"{100 * one.per_doubling:.3g} %"),
+        Column("lost per doubling", lambda one: "" if one.per_doubling is None else change(one.per_doubling)),
     ]
 
 
@@ -67,4 +68,4 @@ def _model_columns(predictions: Sequence[Prediction], answer: GrowthAnswer) -> l
 
 
 def _error(model: Model) -> str:
-    return "not tested" if model.forecast_error is None else f"{100 * model.forecast_error:.2g} %"
+    return "not tested" if model.forecast_error is None else f"{plain(100 * model.forecast_error, 2)} %"

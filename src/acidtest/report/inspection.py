@@ -154,10 +154,9 @@ def _print_signs(found: Sequence[Sign], console: Console) -> None:
             told += textwrap.wrap(
                 harmless(one), width=max(20, width - 3), initial_indent="  ", subsequent_indent="    "
             )
-        told += textwrap.wrap(sign.do, width=max(20, width - 5))
-        for line in told:
+        for line in (*told, sign.do):  # in what to do a command is not broken
             console.print(Text(f"   {line}"), soft_wrap=True)
-        about = f"Told from: {sign.threshold}. Source: {sign.source}"
+        about = f"Threshold: {sign.threshold}. Source: {sign.source}"
         for line in textwrap.wrap(about, width=max(20, width - 3), break_long_words=False, break_on_hyphens=False):
             console.print(Text(f"   {line}", style="dim"), soft_wrap=True)
     console.print()
@@ -188,7 +187,7 @@ def _print_gaps(inspected: Inspected, console: Console) -> None:
     if counters is None or counters.history is not None:
         return
     console.print(
-        f"Between oldest and next transaction lie {counters.next - counters.oldest:,}, between oldest active and next "
+        f"Gaps: next − OIT = {counters.next - counters.oldest:,}, next − OAT = "
         f"{counters.next - counters.oldest_active:,}.\n"
     )
 

@@ -38,12 +38,14 @@ from acidtest.report import (
     replays,
     risks,
     shapes,
+    sizes,
     statements,
     statistics_tables,
     verdicts,
 )
 from acidtest.report.looks import OUTLINES, Looks
 from acidtest.report.numbers import interval, lower_by, mib, number, percent, share
+from acidtest.report.pictures import Picture
 from acidtest.report.pivot import short
 from acidtest.report.results import COUNTED, Results, name_of, not_run
 from acidtest.report.survival_table import ms, page_tables
@@ -57,8 +59,8 @@ UNDECIDED = {
 }
 
 
-def write_page(results: Results, path: Path) -> None:
-    """Write the page to ``path``, whole or not at all."""
+def write_page(results: Results, path: Path, pictures: list[Picture] | None = None) -> None:
+    """Write the page to ``path``, whole or not at all; its charts are added to ``pictures``."""
     missing = not_run(results)
     cuts = page_tables(results.cuts) if results.cuts else {}
     fill("page.html.j2", results.journal, path, plots(results), _answers(results), settings=_settings(results),
@@ -67,7 +69,7 @@ def write_page(results: Results, path: Path) -> None:
          calls=calls, engine_work=engine_work, fleet=fleet, generators=generators, risks=risks, shapes=shapes,
          replays=replays, growth_tables=growth_tables, growth_scale=growth_scale,
          statements=statements, statistics_tables=statistics_tables, operations=operations, own_reports=own_reports,
-         landmarks=growth_charts.marks, tints=charts.tints, **cuts)  # fmt: skip
+         sizes=sizes, landmarks=growth_charts.marks, tints=charts.tints, pictures=pictures, **cuts)  # fmt: skip
 
 
 def fill(
@@ -81,14 +83,17 @@ def fill(
     bad: Sequence[Recording],
     missing: str,
     place_notes: Callable[[PlaceFacts], Sequence[int]] = lambda place: (),
+    pictures: list[Picture] | None = None,
     **findings: Any,
 ) -> None:
-    """Write a page around ``findings``, whole or not at all. Charts go where the template has their names.
+    """Write a page around ``findings``, whole or not at all. Charts go where the template has their names; with what it
+    says of them they are added to ``pictures``.
 
     ``place_notes`` are the numbers of the findings that concern a place.
     """
     header, recordings = journal.header, journal.recordings
     page = templates().get_template(template)
+    captions: dict[str, tuple[str, str]] = {}
     html = page.render(
         title=str(header.experiment.get("title") or header.experiment["name"]),
         header=header,
@@ -106,8 +111,11 @@ def fill(
         damaged=journal.damaged,
         experiment=json.dumps(header.experiment, indent=2, ensure_ascii=False),
         answers=answers,
+        captions=captions,
         **findings,
     )
+    if pictures is not None:
+        pictures += [Picture(name, plots[name], *said) for name, said in captions.items()]
     write_whole(html, path)
 
 
@@ -116,7 +124,7 @@ def templates() -> jinja2.Environment:
     """Where pages come from; what is shown of other people is escaped. A template is compiled once."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, bytecode_cache=_Compiled(),
+        trim_blocks=True, lstrip_blocks=True, bytecode_cache=_Compiled(), extensions=["jinja2.ext.do"],
     )  # fmt: skip
     environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
     environment.filters |= {"mib": mib, "share": share, "short": short, "ms": ms, "size": size_text, "counted": counted}
@@ -170,6 +178,7 @@ def plots(results: Results) -> dict[str, Chart]:
         for kind, draw in (
             ("percentiles", charts.percentiles), ("series", charts.series), ("load", charts.load),
             ("residency", charts.residency), ("refaults", charts.refaults),
+            ("database-size", charts.database_size), ("log-size", charts.log_size),
         ):  # fmt: skip
             plots[f"{kind}-{position}"] = draw(table, looks)
         for number_, grid in enumerate(table.grids):

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.summary import Summary, median, ratio, summarise
+from acidtest.analysis.yardsticks import contradiction, likeness
 from acidtest.audit.flushes import Judgement, Verdict, judge_recording, label, median_us
 from acidtest.journal.probe import DURABLE, Layer, ProbeRecording
 from acidtest.journal.protocol import ProbePattern, ProbeStep
@@ -45,6 +46,12 @@ class Report:
     recording: ProbeRecording
     judgement: Judgement
     lines: tuple[Line, ...]
+
+    @property
+    def flush_us(self) -> float | None:
+        """The time of one flush alone, by fdatasync after an overwrite; None where it was not measured."""
+        steps = {(one.step.method, one.step.pattern, one.step.writers): one.flush_us for one in self.lines}
+        return steps.get(("fdatasync", "overwrite", 1))
 
     def as_json(self) -> dict[str, Any]:
         """For programs; latencies in microseconds."""
@@ -106,20 +113,20 @@ def _median_ns(buckets: Sequence[tuple[int, int]], count: int) -> float:
     return 0.0
 
 
-def print_layers(title: str, layers: Sequence[Layer], console: Console) -> None:
+def print_layers(title: str, layers: Sequence[Layer], console: Console, flush_us: float | None = None) -> None:
     """A title, and beneath it what lies between the program and the drive."""
     console.print()
     console.print(Text(title, style="bold"), soft_wrap=True)
     below = Grid.grid(padding=(0, 0, 0, 2))
     for layer in layers:
-        below.add_row(Text(layer_text(layer), style="dim"))
+        below.add_row(Text(layer_text(layer, flush_us), style="dim"))
     console.print(below)
 
 
 def print_report(results: Report, console: Console) -> None:
     """The verdict first, then what it rests on."""
     recording, judgement = results.recording, results.judgement
-    print_layers(f"Commit path of {recording.path}", recording.layers, console)
+    print_layers(f"Commit path of {recording.path}", recording.layers, console, results.flush_us)
     for pattern, words in PATTERNS.items():
         lines = [line for line in results.lines if (line.step.pattern, line.step.writers) == (pattern, 1)]
         if lines:
@@ -129,6 +136,8 @@ def print_report(results: Report, console: Console) -> None:
             print_fitted(_columns(), lines, console, "--json has all")
     _print_writers(results, console)
     console.print()
+    if results.flush_us:
+        console.print(f"A flush takes {number(results.flush_us)} µs: {likeness(results.flush_us)}.", soft_wrap=True)
     console.print(Text("Verdict: ", "bold").append(judgement.verdict, STYLES[judgement.verdict]))
     _print_evidence(judgement, console)
     if judgement.verdict == "flushes":
@@ -189,8 +198,8 @@ def _print_writers(results: Report, console: Console) -> None:
     print_fitted(columns, list(by.items()), console, "--json has all")
 
 
-def layer_text(layer: Layer) -> str:
-    """One layer in a line."""
+def layer_text(layer: Layer, flush_us: float | None = None) -> str:
+    """One layer in a line, held against the time of a flush where that was measured."""
     if layer.kind == "file system":
         return f"{layer.name} ({layer.about})"
     if layer.kind == "partition":
@@ -199,12 +208,13 @@ def layer_text(layer: Layer) -> str:
     what = {"loop": f"loop over {layer.about}", "mapped": f"mapped device {layer.about}", "array": layer.about}
     words = [
         what.get(layer.kind, disk),
-        {"yes": "rotating", "no": "not rotating"}.get(layer.rotational, "rotating or not is unknown"),
+        {"yes": "reported as rotating", "no": "not rotating"}.get(layer.rotational, "rotating or not is unknown"),
         f"write cache {layer.write_cache}",
         {"yes": "FUA", "no": "no FUA"}.get(layer.fua, "FUA unknown"),
         f"scheduler {layer.scheduler}",
     ]
-    return f"{layer.name}: {', '.join(words)}"
+    contradicts = contradiction(layer.rotational, flush_us) if flush_us and layer.kind == "disk" else ""
+    return f"{layer.name}: {', '.join(words)}" + (f"; {contradicts}" if contradicts else "")
 
 
 def _json(line: Line) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acidtest.analysis import counters, hosts, kinds, maintenance, memory, parts, reads, replays, samples, stalls
+from acidtest.analysis import counters, hosts, kinds, maintenance, memory, parts, reads, replays, samples, sizes, stalls
 from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
@@ -26,6 +26,7 @@ from acidtest.analysis.reads import Reads
 from acidtest.analysis.replays import Replays
 from acidtest.analysis.risks import LevelRisk, known_faults, level_risks
 from acidtest.analysis.samples import Row
+from acidtest.analysis.sizes import SizeSummary
 from acidtest.analysis.stalls import Stall
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.analysis.survival import survivals
@@ -72,6 +73,7 @@ class Line:
     generator_us: float | None  # the rig's own processor time a transaction; median of the repetitions
     session_us: float | None  # and that of the session calls, the engine's where it is embedded
     memory: MemorySummary | None  # None where nothing was asked of it
+    sizes: SizeSummary | None  # of database and log; None where no repetition is done
     engine_work: EngineWork | None  # as the engine itself counts it; None where it is not asked
     calls: CommitCalls | None  # None where nobody watched
     observed: Recording | None  # the first repetition that was watched
@@ -217,6 +219,7 @@ def _line_json(line: Line) -> dict[str, Any]:
         "generator_us_per_transaction": line.generator_us,
         "session_us_per_transaction": line.session_us,
         "memory": asdict(line.memory) if line.memory else None,
+        "sizes": asdict(line.sizes) if line.sizes else None,
         "engine_work": asdict(line.engine_work) if line.engine_work else None,
         "calls": asdict(line.calls) if line.calls else None,
         "findings": list(line.notes),
@@ -431,6 +434,7 @@ def _line(
         generator_us=median([cpu.generator_us_per_transaction for cpu in clocked]),
         session_us=median([cpu.session_us_per_transaction for cpu in clocked]),
         memory=memory.of_row(row),
+        sizes=sizes.of_row(row),
         engine_work=counters.of_row(row),
         calls=calls_of(row),
         observed=next((recording for recording in row.done if recording.calls), None),

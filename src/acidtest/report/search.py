@@ -10,7 +10,7 @@ from typing import Any
 
 from acidtest.analysis import power
 from acidtest.analysis.samples import base_of
-from acidtest.analysis.search import Rate, Search, SearchRun, figures, name_of, searches, varying
+from acidtest.analysis.search import Rate, Search, SearchRun, figures, name_of, searches, unordered, varying
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.audit import judge, ours
 from acidtest.audit.finding import Finding
@@ -24,7 +24,7 @@ from acidtest.workload import unit
 
 WHY = {
     "limit": "over the limit",
-    "unserved": "not all served",
+    "unserved": "overloaded: arrivals left unanswered",
     "growing": "queue grows",
     "generator": "generator late",
     "too few": "too few transactions",
@@ -131,7 +131,7 @@ class SearchResults:
             for verdict in ("no difference shown", "cannot tell")
         }
         if none := [ratio for ratio in ratios["no difference shown"] if ratio is not None]:
-            said.append(f"No difference shown: {found(none)} would have been, by these steps.")
+            said.append(f"No difference shown: {found(none)} would have been noticed with these steps.")
         if ratios["cannot tell"]:
             said.append("Cannot tell: steps are so wide that even half the rate would not have been shown to be lower.")
         return said
@@ -223,9 +223,11 @@ def said_of(run: SearchRun, limit: Limit) -> str:
     if run.rate_per_s is None:
         return f"{rate(run.served_per_s)} a second"
     values = ", ".join(
-        f"{clause.figure} {milliseconds(value)}" for clause, value in zip(limit.clauses, run.values_ms, strict=True)
+        f"{clause.figure} {milliseconds(value)}"
+        for clause, value in zip(limit.clauses, run.values_ms, strict=True)
+        if math.isfinite(value)
     )
-    return f"{values}: {WHY[run.why] if run.why else 'holds'}"
+    return ": ".join(filter(None, (values, WHY[run.why] if run.why else "holds")))
 
 
 def sentences(line: Line) -> list[str]:
@@ -235,7 +237,7 @@ def sentences(line: Line) -> list[str]:
         return [f"The search broke off: {search.broken.cell} is {search.broken.status}: {search.broken.reason}"]
     if search.found is None:
         return [f"The search has not ended: {counted(len(search.taken), 'run')} so far. The same command goes on."]
-    return [*_answer(search), *_picture(search)]
+    return [*_answer(search), *_out_of_order(search), *_picture(search)]
 
 
 def _answer(search: Search) -> list[str]:
@@ -256,6 +258,25 @@ def _answer(search: Search) -> list[str]:
         told.append(f"No rate was confirmed to hold {limit}.")
     told.append(_ending(search, refuted))
     return [one for one in told if one]
+
+
+def _out_of_order(search: Search) -> list[str]:
+    """Runs that another one of the same rate contradicts, and a rate that does not hold below one that does."""
+    limit = search.asked.limit
+    told = [
+        f"One run at {rate(one.rate_per_s)} a second did not hold ({said_of(one.aside.run, limit)}), and the next one "
+        "there did: the first is set aside."
+        for one in search.rates
+        if one.aside
+    ]
+    if pair := unordered(search.rates):
+        low, high = pair
+        told.append(
+            f"The rates are out of order: {rate(low.rate_per_s)} a second did not hold "
+            f"({said_of(low.first[0], limit)}), and {rate(high.rate_per_s)} did ({said_of(high.first[0], limit)}). "
+            "Something else than the load acts here, such as a checkpoint, so no knee is shown: make the runs longer."
+        )
+    return told
 
 
 def _ending(search: Search, refuted: Rate | None) -> str:
@@ -309,7 +330,7 @@ def _ending(search: Search, refuted: Rate | None) -> str:
 def _over(refuted: Rate, clauses: Sequence[Clause]) -> str:
     worst = max(refuted.taken, key=lambda one: one.run.ratio).run
     over = [
-        f"{clause.figure} {'had no end' if math.isinf(value) else f'was {milliseconds(value)}'}"
+        f"{clause.figure} {'left arrivals unanswered' if math.isinf(value) else f'was {milliseconds(value)}'}"
         for clause, value in zip(clauses, worst.values_ms, strict=True)
         if value >= clause.limit_ms
     ]
@@ -441,7 +462,7 @@ class RateLine:
     def figure(self, clause: int) -> str:
         values = figures(self.rate, clause)
         if not values:
-            return "no end"
+            return "unanswered"
         low, high = number(min(values)), number(max(values))
         return low if low == high else f"{low} to {high}"
 
@@ -458,9 +479,11 @@ class RateLine:
         """Whether it holds."""
         wanted = self.search.asked.rules.confirmations
         if self.rate.refuted:
-            return WHY[self.rate.why or "limit"]
+            return WHY[self.rate.why or "limit"].partition(":")[0]
         if self.rate.confirmed(wanted):
             return f"holds, {len(self.rate.fresh):,} of {len(self.rate.fresh):,}"
+        if self.rate.aside:
+            return "held when tried again"
         if self.rate.fresh:
             return f"held in {len(self.rate.fresh):,} of {wanted:,}"
         return "held once" if self.rate.clearly_holds else "near the limit"

@@ -8,12 +8,13 @@ from acidtest.analysis.search import Search
 from acidtest.journal.models import SettingInForce
 from acidtest.report import search_chart
 from acidtest.report.page import fill
+from acidtest.report.pictures import Picture
 from acidtest.report.search import SearchResults, answers, rate_lines, sentences
 from acidtest.report.search_terminal import columns, rate_columns
 
 
-def write_search_page(found: SearchResults, path: Path) -> None:
-    """Write the page to ``path``, whole or not at all."""
+def write_search_page(found: SearchResults, path: Path, pictures: list[Picture] | None = None) -> None:
+    """Write the page to ``path``, whole or not at all; its charts are added to ``pictures``."""
     drawn = search_chart.load(found)
     fill(
         "search.html.j2",
@@ -29,6 +30,7 @@ def write_search_page(found: SearchResults, path: Path) -> None:
         rate_columns=rate_columns,
         rate_lines=rate_lines,
         sentences=sentences,
+        pictures=pictures,
         limits_said=search_chart.limits_said(found),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median
 from acidtest.analysis.summary import ratio as ratio_of
+from acidtest.errors import BadInput
 from acidtest.journal.models import DamagedLine, Journal
 from acidtest.report import verdicts
 from acidtest.report.fitted import Column, print_fitted
@@ -31,11 +32,13 @@ class SideBySide:
     unpaired: int  # rows in one of the two only
     different: Sequence[dict[str, str]]  # what, a, b: machine, storage, versions, settings in force
     damaged: Sequence[DamagedLine]  # of both journals
+    ignored: Sequence[str] = ()  # factors in which the two rows of a pair may differ
 
     def as_json(self) -> dict[str, Any]:
         return {
             "rows": [pair.as_json() for pair in self.pairs],
             "unpaired": self.unpaired,
+            "ignored": list(self.ignored),
             "different": list(self.different),
             "damaged": [one.model_dump() for one in self.damaged],
         }
@@ -43,7 +46,7 @@ class SideBySide:
     def show(self, console: Console) -> None:
         unit = "/".join(dict.fromkeys(unit_of(str(pair.one.first.workload["kind"])) for pair in self.pairs))
         columns = [
-            Column("levels", lambda pair: name_of(pair.one, list(pair.one.levels)), right=False),
+            Column("levels", lambda pair: name_of(pair.one, pair.shared), right=False),
             Column(f"A {unit}/s", lambda pair: number(median(pair.one.goodput_per_s()))),
             Column(f"B {unit}/s", lambda pair: number(median(pair.two.goodput_per_s()))),
             Column("B (A = 100)", lambda pair: percent(pair.ratio)),
@@ -68,6 +71,11 @@ class Pair:
     two: Row
     judged: Judged
 
+    @property
+    def shared(self) -> list[str]:
+        """The factors whose levels both have."""
+        return [factor for factor, level in self.one.levels.items() if self.two.levels.get(factor) == level]
+
     @cached_property
     def ratio(self) -> Summary:
         return ratio_of(self.two.goodput_per_s(), self.one.goodput_per_s())
@@ -75,6 +83,7 @@ class Pair:
     def as_json(self) -> dict[str, Any]:
         return {
             "levels": dict(self.one.levels),
+            "b_levels": dict(self.two.levels),
             "a_per_s": median(self.one.goodput_per_s()),
             "b_per_s": median(self.two.goodput_per_s()),
             "ratio": asdict(self.ratio),
@@ -82,21 +91,48 @@ class Pair:
         }
 
 
-def side_by_side(one: Journal, two: Journal) -> SideBySide:
-    """Pair the rows of two journals by their levels; without a pair there is nothing to compare.
+def side_by_side(one: Journal, two: Journal, ignore: Collection[str] = ()) -> SideBySide:
+    """Pair the rows of two journals by their levels of all factors but those to ``ignore``; without a pair there is
+    nothing to compare.
 
-    A row of a guest has a pair only in the same guest.
+    A row of a guest has a pair only in the same guest. Raises BadInput where a row would have several.
     """
-    before, after = _by_levels(one), _by_levels(two)
+    before, after = _by_levels(one, ignore), _by_levels(two, ignore)
     shared = [levels for levels in before if levels in after]
     pairs = _compared([(before[levels], after[levels]) for levels in shared])
     unpaired = len(before) + len(after) - 2 * len(shared)
-    return SideBySide(pairs, unpaired, _differences(one, two), [*one.damaged, *two.damaged])
+    named = [{"what": factor, "a": a, "b": b} for factor, a, b in _apart(one, two) if factor in ignore]
+    different = [*named, *_differences(one, two, ignore)]
+    return SideBySide(pairs, unpaired, different, [*one.damaged, *two.damaged], list(ignore))
 
 
-def _by_levels(journal: Journal) -> dict[tuple[tuple[str, str], ...], Row]:
-    rows = samples.rows(journal.header, journal.recordings)
-    return {(*row.levels.items(), ("guest", row.guest)): row for row in rows}
+def unlike(one: Journal, two: Journal) -> dict[str, tuple[str, str]]:
+    """The factors of which two journals have no level in common, with the levels of each."""
+    return {factor: (a, b) for factor, a, b in _apart(one, two)}
+
+
+def _apart(one: Journal, two: Journal) -> Iterator[tuple[str, str, str]]:
+    levels = [{factor: set(of) for factor, of in journal.header.factors.items()} for journal in (one, two)]
+    for factor in dict.fromkeys([*levels[0], *levels[1]]):
+        a, b = (of.get(factor, set()) for of in levels)
+        if not a & b:
+            mine, theirs = (", ".join(journal.header.factors.get(factor, ["–"])) for journal in (one, two))
+            yield factor, mine, theirs
+
+
+def _by_levels(journal: Journal, ignore: Collection[str]) -> dict[tuple[tuple[str, str], ...], Row]:
+    found: dict[tuple[tuple[str, str], ...], Row] = {}
+    for row in samples.rows(journal.header, journal.recordings):
+        key = (*((factor, of) for factor, of in row.levels.items() if factor not in ignore), ("guest", row.guest))
+        if key in found:
+            factors = [factor for factor in ignore if factor in row.levels]
+            several = " and ".join(name_of(of, factors) for of in (found[key], row))
+            raise BadInput(
+                f"{journal.path}: {several} differ in nothing but what is ignored: of which one would be the pair?",
+                "ignore factors only of which this run has one level",
+            )
+        found[key] = row
+    return found
 
 
 def _compared(pairs: list[tuple[Row, Row]]) -> list[Pair]:
@@ -104,9 +140,9 @@ def _compared(pairs: list[tuple[Row, Row]]) -> list[Pair]:
     return [Pair(one, two, verdict) for (one, two), verdict in zip(pairs, judged, strict=True)]
 
 
-def _differences(one: Journal, two: Journal) -> list[dict[str, str]]:
+def _differences(one: Journal, two: Journal, ignore: Collection[str]) -> list[dict[str, str]]:
     """Machine, place, engine versions and settings in force that the runs do not share."""
-    a, b = _facts(one), _facts(two)
+    a, b = _facts(one, ignore), _facts(two, ignore)
     return [
         {"what": what, "a": a.get(what, "–"), "b": b.get(what, "–")}
         for what in dict.fromkeys([*a, *b])
@@ -114,7 +150,7 @@ def _differences(one: Journal, two: Journal) -> list[dict[str, str]]:
     ]
 
 
-def _facts(journal: Journal) -> dict[str, str]:
+def _facts(journal: Journal, ignore: Collection[str]) -> dict[str, str]:
     facts: dict[str, set[str]] = {}
     for recording in journal.recordings:
         known: dict[str, Any] = {f"machine {k}": v for k, v in recording.machine.model_dump().items()}
@@ -124,7 +160,8 @@ def _facts(journal: Journal) -> dict[str, str]:
             known[f"{recording.engine.id} version"] = recording.engine.version
             if build := recording.engine.build:
                 known[f"{recording.engine.id} build"] = f"{build.file}, sha256 {build.sha256[:16]}"
-            known |= {f"{recording.cell.rpartition('#')[0]} {s.name}": s.shown for s in recording.settings}
+            row = "/".join(level for factor, level in recording.levels.items() if factor not in ignore)
+            known |= {f"{row} {s.name}": s.shown for s in recording.settings}
         for what, value in known.items():
             facts.setdefault(what, set()).add(str(value))
     return {what: ", ".join(sorted(values)) for what, values in facts.items()}

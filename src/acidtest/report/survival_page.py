@@ -11,12 +11,13 @@ from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, SettingI
 from acidtest.report import charts
 from acidtest.report.numbers import number
 from acidtest.report.page import fill
+from acidtest.report.pictures import Picture
 from acidtest.report.survival_table import not_run, noun, page_tables, varied_of
 from acidtest.words import counted
 
 
-def write_survival_page(journal: Journal, path: Path) -> None:
-    """Write the page to ``path``, whole or not at all."""
+def write_survival_page(journal: Journal, path: Path, pictures: list[Picture] | None = None) -> None:
+    """Write the page to ``path``, whole or not at all; its charts are added to ``pictures``."""
     rows = survivals(journal.recordings)
     varied = varied_of(journal.header)
     named = [(_name(row, varied), row) for row in rows]
@@ -31,6 +32,7 @@ def write_survival_page(journal: Journal, path: Path) -> None:
         bad=[recording for recording in journal.recordings if recording.status != "done"],
         missing=not_run(journal),
         unplaced=[f"{name} ({row.verdict})" for name, row in named if not row.commits_per_s],
+        pictures=pictures,
         **page_tables(journal),
     )
 

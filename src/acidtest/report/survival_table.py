@@ -117,8 +117,8 @@ def print_survival(journal: Journal, console: Console) -> None:
         soft_wrap=True,
     )
     if any(row.exercised_share is not None for row in rows):
-        said = "exercised: of the kinds of blocks pending at each flush, those of which a crash state lacked some."
-        console.print(said, style="dim", soft_wrap=True)
+        exercised = "exercised: of the kinds of blocks pending at each flush, those of which a crash state lacked some."
+        console.print(exercised, style="dim", soft_wrap=True)
     if note := uncounted(journal.recordings):
         console.print(note, style="dim", markup=False, soft_wrap=True)
     print_noticing(journal, varied, console)
@@ -133,7 +133,7 @@ def print_survival(journal: Journal, console: Console) -> None:
         _print_witness(row, console, journal)
     if len(witnesses) > WITNESSES_MAX:
         console.print(f"\n{len(witnesses) - WITNESSES_MAX:,} more did not survive: --json has each.", style="dim")
-    console.print(f"\n{tally(rows, announcers(journal))}", soft_wrap=True)
+    console.print(f"\n{tally(rows, announcers(journal), said)}", soft_wrap=True)
 
 
 def on_what(journal: Journal) -> str:
@@ -156,16 +156,22 @@ def announcers(journal: Journal) -> str:
     return "the level, the drive or the replication" if replicated else "the level or the drive"
 
 
-def tally(rows: Sequence[Survival], who: str) -> str:
-    """How many losses are announced, and by whom, and how many nobody does: the last line."""
+def tally(rows: Sequence[Survival], who: str, said: str) -> str:
+    """In how many cuts something was lost, and whether it may be; ``said`` is what was acknowledged. The last line."""
     announced, unannounced = sum(row.losses_announced for row in rows), sum(row.losses_unannounced for row in rows)
     unknown = sum(row.unknown for row in rows)
     doubt = f" {counted(unknown, 'cut is', 'cuts are')} unknown." if unknown else ""
     if not announced and not unannounced:
         return f"No loss was found.{_would_show(rows)}{doubt}"
-    expected = counted(announced, "loss", "losses") if announced else "No loss"
-    others = f"{unannounced:,}" if unannounced else "none"
-    return f"{expected} announced by {who}, {others} unannounced.{doubt}"
+    all_, unit = sum(row.states or row.cuts for row in rows), "cut"
+    if any(row.states for row in rows):
+        unit = "crash state" if all(row.states for row in rows) else "cut or crash state"
+    of = counted(all_, unit, unit.replace("cut", "cuts").replace("state", "states"))
+    lost = f"acknowledged {said} were lost or damaged"
+    if not unannounced:
+        return f"In {announced:,} of {of} {lost}, as permitted by {who}.{doubt}"
+    others = f"; in {announced:,} more, as permitted by {who}" if announced else ""
+    return f"In {unannounced:,} of {of} {lost}, although nothing permits that{others}.{doubt}"
 
 
 def _would_show(rows: Sequence[Survival]) -> str:
@@ -219,7 +225,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "reasons_of": reasons_of,
         "agreeing": agreeing_checkers,
         "announced_by": announced_text,
-        "notes": [note for note in (tally(rows, announcers(journal)), uncounted(journal.recordings)) if note],
+        "notes": [note for note in (tally(rows, announcers(journal), said), uncounted(journal.recordings)) if note],
         "worst_text": worst_text,
         "commits_text": commits_text,
         "again": partial(again, journal=journal),
@@ -318,7 +324,7 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
         console.print("  the engine noticed nothing: it starts, answers, and its own check holds", style="dim")
     if checkers := agreeing_checkers(recording):
         console.print(f"  checkers that answered {verdict}: {checkers}", style="dim", markup=False, soft_wrap=True)
-    console.print(f"  again: {again(recording, journal)}", style="dim", markup=False, soft_wrap=True)
+    console.print(f"  again:\n  {again(recording, journal)}", style="dim", markup=False, soft_wrap=True)
 
 
 def as_json(journal: Journal) -> dict[str, Any]:

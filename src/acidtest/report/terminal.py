@@ -13,7 +13,16 @@ from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.effects import Effect, conclusion
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.omission import Omission
-from acidtest.report import commit_cost, engine_work, growth_tables, omission_table, operations, own_reports, verdicts
+from acidtest.report import (
+    commit_cost,
+    engine_work,
+    growth_tables,
+    omission_table,
+    operations,
+    own_reports,
+    sizes,
+    verdicts,
+)
 from acidtest.report.fitted import Column as _Column
 from acidtest.report.fitted import print_fitted as _print_fitted
 from acidtest.report.fleet import print_hosts
@@ -296,6 +305,7 @@ def _columns(results: Results, table: Table) -> list[_Column]:
             _Column("p99 ms", lambda line: marked(line, line.percentiles[2].value_ms, True), drop=2),
             _Column("max ms", lambda line: number(line.percentiles[-1].value_ms), drop=6),
         ]
+        columns += sizes.columns(table.lines, database=table.growth is None)
     if results.base:
         columns.append(_Column("against the base", _verdict, right=False, drop=1))
     return columns

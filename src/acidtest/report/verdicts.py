@@ -1,4 +1,4 @@
-"""What stands beneath a table of verdicts: which difference would have been found, and why some rows cannot tell."""
+"""What stands beneath a table of verdicts: which difference would have been noticed, and why some rows cannot tell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def explained(judged: Iterable[Judged | None]) -> list[str]:
     said = []
     none = [one.smallest_ratio for one in known if one.verdict == "no difference shown" and one.smallest_ratio]
     if none:
-        said.append(f"No difference shown: {found(none)} would have been found (power {power.POWER}).")
+        said.append(f"No difference shown: {found(none)} {power.NOTICED}.")
     reasons = list(dict.fromkeys(one.reason for one in known if one.verdict == "cannot tell"))
     if reasons:
         more = counted(len(reasons) - REASONS_MAX, "other reason")

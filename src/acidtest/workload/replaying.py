@@ -376,7 +376,8 @@ def _format(path: Path) -> Format:
         found = recognised(file.read(HEAD_BYTES))
     if found is None:
         raise BadInput(
-            f"{path}: is no log whose statements are known here", f"what can be replayed: {LISTED} (docs/REPLAY.md)"
+            f"{path}: is no log whose statements are known here",
+            f"what can be replayed: {LISTED} (acidtest help docs/REPLAY.md)",
         )
     return found
 
@@ -430,7 +431,7 @@ def _facts(makes: _Makes, of: Format, lanes: Sequence[Sequence[int]], paths: Seq
     )
     if not makes.statements:
         why = f": {left_out[0].why}" if left_out else ": it has no statement"
-        raise BadInput(f"{paths[0]}: {NOTHING_LEFT}{why}", "docs/REPLAY.md says what a log must have")
+        raise BadInput(f"{paths[0]}: {NOTHING_LEFT}{why}", "acidtest help docs/REPLAY.md says what a log must have")
     if len(lanes) > AT_ONCE_MAX:
         raise BadInput(
             f"{paths[0]}: has {counted(len(lanes), 'session')} at once, and a replay at most {AT_ONCE_MAX:,}",

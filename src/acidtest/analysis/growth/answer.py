@@ -81,7 +81,7 @@ class SmallestKnee:
         if self.leaves is None or not self.decides:
             return "a rate that halves with each doubling beyond it, and not before, would have been missed"
         takes = 100 * (1 - self.leaves)
-        return f"one from which each doubling takes {takes:.3g} % more would have been found (power {power.POWER})"
+        return f"one from which each doubling takes {takes:.3g} % more {power.NOTICED}"
 
 
 @dataclass(frozen=True)
@@ -117,18 +117,19 @@ class Knee:
             )
         here = next((one for one in self.smallest if one.bytes == landmark.bytes), None)
         if here is None:
-            return f"cannot tell whether there is a knee at {at}: what would have been found there is not known"
+            return f"cannot tell whether there is a knee at {at}: what would have been noticed there is not known"
         verdict = "no knee shown" if here.decides else "cannot tell whether there is a knee"
         return f"{verdict} at {at}: {here.said}"
 
 
 @dataclass(frozen=True)
 class Step:
-    """A fall from one size to the next, beyond what the curve loses there anyhow."""
+    """A change from one size to the next, beyond what the curve does there anyhow."""
 
     before: float  # bytes
     after: float
-    share: float  # of the rate
+    share: float  # of the rate that is lost from one to the other; negative: gained
+    curve_share: float  # that the curve loses between them
     p: float
 
 
@@ -150,7 +151,8 @@ class GrowthAnswer:
     series: Series  # by size, equal sizes put together
     sizes: tuple[AtSize, ...]
     loss: Estimate | None  # share of the first size's rate that is lost at the last; negative: gained
-    per_doubling: Estimate | None  # share lost: slope of the logarithm of the rate over log2 of the size
+    # Share lost: slope of the logarithm of the rate over log2 of the size, beside a step up where one is shown.
+    per_doubling: Estimate | None
     knee: Knee
     step: Step | None  # where one is shown and no knee
     models: tuple[Model, ...]  # the best first
@@ -222,6 +224,9 @@ class GrowthAnswer:
                 f"it looks {spans:.2g} times as far ahead, in doublings, as was measured, further than any forecast "
                 "could be tested"
             )
+        if self.step and self.step.share < 0:
+            at = f"{size_text(self.step.before)} and {size_text(self.step.after)}"
+            doubts.append(f"no model has the step up between {at}")
         ahead = [one.name for one in self.series.landmarks if self.sizes[-1].bytes < one.bytes <= size]
         if ahead:
             doubts.append(f"between the largest size and this one lies {' and '.join(ahead)}, not seen yet")
@@ -254,7 +259,9 @@ def analyse(series: Series) -> GrowthAnswer:
     shown = knee if knee is not None and knee.p <= ALPHA else None
     memory = next((float(np.log2(one.bytes / points[0].bytes)) for one in series.landmarks if one.name == MEMORY), None)
     misses = cache_misses(_reads(sizes, x), memory)
-    straight = fit(POWER, x, z)
+    step = None if shown else _step(x, z)
+    # Without a step up, which growth does not cause; a step down is a part of what it takes.
+    straight = fit(POWER, x, z - step.height * (x > x[step.after]) if step and step.height > 0 else z)
     around = (
         fit(PIECEWISE, x, z)
         if shown
@@ -266,7 +273,7 @@ def analyse(series: Series) -> GrowthAnswer:
         _loss(points, around),
         _per_doubling(x, z, straight),
         _knee(series, x, z, knee),
-        None if shown else _step(points, x, z),
+        _between(points, x, z, step, straight) if step else None,
         tuple(models(x, z, shown, misses)) if len(points) >= SIZES_FOR_PREDICTION else (),
         None,
     )
@@ -388,11 +395,15 @@ def _noise(points: Sequence[SizePoint], x: Floats, z: Floats) -> tuple[float, in
     return best.scatter, best.freedom
 
 
-def _step(points: Sequence[SizePoint], x: Floats, z: Floats) -> Step | None:
+def _between(points: Sequence[SizePoint], x: Floats, z: Floats, step: knees.Step, straight: Fit | None) -> Step:
+    at, to = step.after, step.after + 1
+    curve = float(straight.values[1] * (x[to] - x[at])) if straight else 0.0
+    return Step(points[at].bytes, points[to].bytes, _lost(float(z[to] - z[at])), _lost(curve), step.p)
+
+
+def _step(x: Floats, z: Floats) -> knees.Step | None:
     step = knees.sharpest_step(x, z)
-    if step is None or step.p > ALPHA:
-        return None
-    return Step(points[step.after].bytes, points[step.after + 1].bytes, step.share, step.p)
+    return step if step is not None and step.p <= ALPHA else None
 
 
 def _memory(landmark: Landmark) -> str:

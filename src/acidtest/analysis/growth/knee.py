@@ -39,11 +39,16 @@ class Found:
 
 @dataclass(frozen=True)
 class Step:
-    """The sharpest fall from one size to the next, beyond what the curve loses there anyhow."""
+    """The sharpest change from one size to the next, beyond what the curve does there anyhow."""
 
     p: float
     after: int  # position of the size before it
-    share: float  # of the rate that is lost by it
+    height: float  # of the rate's logarithm, beside a straight line; below 0: a fall
+
+    @property
+    def share(self) -> float:
+        """Of the rate that is lost by it; negative: gained."""
+        return float(-np.expm1(self.height))
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,9 @@ class _Falls:
     constant.
     """
 
-    scaled: Floats  # sizes × candidates, orthogonal to the line, of length 1; falling
+    scaled: Floats  # sizes × candidates, orthogonal to the line, of length 1
     fixed: Floats  # sizes × candidates, less their mean
-    line: Floats  # orthonormal
+    line: Floats  # orthonormal; of steps a parabola
 
     def heights(self, z: Floats) -> Floats:
         """Of the scaled candidates in each column of ``z``, none rising."""
@@ -68,6 +73,11 @@ class _Falls:
         by_scaled = (straight**2).sum(axis=0) - self.heights(z).max(axis=0) ** 2
         by_fixed = self.apart(z).min(axis=0, initial=np.inf) + ((z - z.mean(axis=0)) ** 2).sum(axis=0)
         return np.asarray(np.minimum(by_scaled, by_fixed))
+
+    def gained(self, z: Floats) -> Floats:
+        """Squares that the line alone leaves over those that the best scaled candidate leaves beside it."""
+        alone = ((z - self.line @ (self.line.T @ z)) ** 2).sum(axis=0)
+        return np.asarray(alone / np.maximum(alone - self.heights(z).max(axis=0) ** 2, EXACT))
 
     def apart(self, z: Floats) -> Floats:
         """Squares that each fixed candidate leaves of each column of ``z``, less those that the mean leaves."""
@@ -100,16 +110,24 @@ def find(x: Floats, z: Floats) -> Found | None:
 
 
 def sharpest_step(x: Floats, z: Floats) -> Step | None:
-    """The step between two neighbouring sizes that fits best beside a straight line; tested as a knee is."""
+    """The step, down or up, between two neighbouring sizes that fits best beside a parabola of the logarithms.
+
+    It is tested as a knee is, and against a parabola alone, so that a curve which none of the smooth ones follows is
+    not taken for one with a step.
+    """
     if len(x) < SIZES_FOR_KNEE:
         return None
-    columns = np.stack([-(x > x[after]).astype(float) for after in range(1, len(x) - 2)], axis=1)
-    falls = _candidates(x, columns, np.zeros((len(x), 0)))
-    heights = falls.heights(z)
-    best = int(heights.argmax())
-    raw = columns[:, best] - falls.line @ (falls.line.T @ columns[:, best])
-    height = float(heights[best] / np.linalg.norm(raw))
-    return Step(_test(x, z, falls), best + 1, float(-np.expm1(-height)))
+    up = np.stack([(x > x[after]).astype(float) for after in range(1, len(x) - 2)], axis=1)
+    columns = np.concatenate([-up, up], axis=1)
+    steps = _candidates(x, columns, np.zeros((len(x), 0)), degree=2)
+    heights = steps.heights(z)
+    best = int(heights.argmax()) % up.shape[1]
+    beside = np.stack([np.ones_like(x), x, up[:, best]], axis=1)
+    height = float(np.linalg.lstsq(beside, z, rcond=None)[0][2])
+    noise = np.random.default_rng(SEED).normal(size=(len(x), DRAWS))
+    by_chance = (1 + (steps.gained(noise) >= steps.gained(z[:, None]) * (1 - 1e-9)).sum()) / (DRAWS + 1)
+    p = max(_test(x, z, steps), float(by_chance))
+    return Step(p, best + 1, height)
 
 
 def searched(x: Floats) -> tuple[float, float]:
@@ -205,8 +223,8 @@ def _falls(x: Floats, places: Floats, depths: Floats) -> _Falls:
     return _candidates(x, -LN2 * beyond, np.concatenate(list(cliffs), axis=1))
 
 
-def _candidates(x: Floats, scaled: Floats, fixed: Floats) -> _Falls:
-    line, _ = np.linalg.qr(np.stack([np.ones_like(x), x], axis=1))
+def _candidates(x: Floats, scaled: Floats, fixed: Floats, degree: int = 1) -> _Falls:
+    line, _ = np.linalg.qr(np.vander(x, degree + 1, increasing=True))
     apart = scaled - line @ (line.T @ scaled)
     return _Falls(apart / np.linalg.norm(apart, axis=0), fixed - fixed.mean(axis=0), line)
 

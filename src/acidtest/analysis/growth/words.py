@@ -11,6 +11,7 @@ from acidtest.analysis.growth.series import MEMORY
 from acidtest.words import counted
 
 WIDEST = 100  # of an interval that is worth a figure: percent
+FACTOR_MAX = 1e6  # beyond, a factor is no figure any more
 
 
 def sentences(answer: GrowthAnswer, predictions: Sequence[Prediction] = ()) -> list[str]:
@@ -43,9 +44,8 @@ def foretold_sentence(one: Foretold) -> str:
     off = one.measured / one.rate - 1
     side = "more" if off >= 0 else "less"
     lies = "inside" if one.holds else "outside"
-    return (
-        f"{words}; {one.measured:.4g} were measured, {abs(100 * off):.3g} % {side} than foretold, {lies} the interval."
-    )
+    apart = f"{plain(abs(100 * off))} % {side} than foretold"
+    return f"{words}; {one.measured:.4g} were measured, {apart}, {lies} the interval."
 
 
 def score_sentence(score: Score, what: str) -> str:
@@ -58,9 +58,14 @@ def score_sentence(score: Score, what: str) -> str:
         width = ", and the median interval is so wide that it says little"
     return (
         f"{what}: {score.held:,} of {n:,} measured figures lie in their 95 % intervals "
-        f"({100 * score.held / n:.3g} %; 95 %: {100 * coverage.low:.3g} to {100 * coverage.high:.3g}); "
-        f"the median figure is {100 * score.error:.3g} % off{width}."
+        f"({plain(100 * score.held / n)} %; 95 %: {plain(100 * coverage.low)} to {plain(100 * coverage.high)}); "
+        f"the median figure is {plain(100 * score.error)} % off{width}."
     )
+
+
+def change(lost: float) -> str:
+    """``14.5 %`` of a share that is lost, negative where it is gained; beyond a doubling the factor, ``× 4.2``."""
+    return f"{plain(100 * lost)} %" if lost >= -1 else f"× {plain(1 - lost)}"
 
 
 def share(estimate: Estimate) -> str:
@@ -69,8 +74,18 @@ def share(estimate: Estimate) -> str:
         return f"{estimate.value:.1%}".replace("%", " %")
     low, high = 100 * estimate.interval.low, 100 * estimate.interval.high
     if high - low > WIDEST:
-        return f"{100 * estimate.value:.3g} % (too few sizes to say how surely)"
-    return f"{100 * estimate.value:.3g} % ({low:.3g} to {high:.3g})"
+        return f"{plain(100 * estimate.value)} % (too few sizes to say how surely)"
+    return f"{plain(100 * estimate.value)} % ({plain(low)} to {plain(high)})"
+
+
+def plain(value: float, digits: int = 3) -> str:
+    """So many figures, and never a power of ten."""
+    if abs(value) >= FACTOR_MAX:
+        return f"more than {FACTOR_MAX:,.0f}"
+    rounded = float(f"{value:.{digits}g}")
+    if abs(rounded) >= 10**digits:
+        return f"{rounded:,.0f}"
+    return f"{value:.{digits}g}" if abs(value) >= 0.001 else "0"
 
 
 def _knee(answer: GrowthAnswer) -> list[str]:
@@ -102,9 +117,10 @@ def _knee(answer: GrowthAnswer) -> list[str]:
         words.append(_sentence("; ".join(nears) + tail))
     if answer.step:
         step = answer.step
+        curve = f"{'loses' if step.curve_share >= 0 else 'gains'} {change(abs(step.curve_share))}"
         words.append(
-            f"From {size_text(step.before)} to {size_text(step.after)} the rate steps down by {_percent(step.share)} "
-            f"more than the curve does (p {step.p:.2g}); it does not fall faster from there on."
+            f"From {size_text(step.before)} to {size_text(step.after)} the rate steps {_step(step.share)}, where the "
+            f"curve {curve} (p {step.p:.2g}); from there on it goes on as before."
         )
     return words
 
@@ -116,8 +132,24 @@ def _losses(answer: GrowthAnswer) -> list[str]:
     # A gain is told as one: "loses -3 %" is read twice.
     loss, doubling = answer.loss, answer.per_doubling
     whole = f"it loses {share(loss)}" if loss.value >= 0 else f"it gains {share(_gained(loss))}"
+    whole = f"{whole} of its rate" if loss.value >= -1 else f"its rate is multiplied by {_factor(loss)}"
     each = f"takes {share(doubling)}" if doubling.value >= 0 else f"adds {share(_gained(doubling))}"
-    return [f"From {first} to {last} {whole} of its rate; each doubling {each}."]
+    each = each if doubling.value >= -1 else f"multiplies it by {_factor(doubling)}"
+    beside = ", beside the step" if answer.step and answer.step.share < 0 else ""
+    return [f"From {first} to {last} {whole}; each doubling {each}{beside}."]
+
+
+def _factor(loss: Estimate) -> str:
+    """``4.2 (3.1 to 5.6)``, of a gain so large that a share of it says little."""
+    of = loss.interval
+    between = f" ({plain(1 - of.high)} to {plain(1 - of.low)})" if of else ""
+    return f"{plain(1 - loss.value)}{between}"
+
+
+def _step(lost: float) -> str:
+    if lost >= 0:
+        return f"down by {change(lost)}"
+    return f"up by {change(-lost)}" if lost >= -1 else f"up by a factor of {plain(1 - lost)}"
 
 
 def _reads(answer: GrowthAnswer) -> list[str]:
@@ -140,7 +172,7 @@ def _rate(value: float) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.3g} %"
+    return "–" if value is None else change(value)
 
 
 def _sentence(words: str) -> str:

@@ -18,6 +18,7 @@ RULES: tuple[Rule, ...] = (
     postgresql.postgresql_settings,
     innodb.innodb,
     sqlite.sqlite,
+    every.small_cache,
     every.free_pages,
     every.long_chains,
     every.low_fill,

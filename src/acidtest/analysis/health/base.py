@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from acidtest.journal.inspected import Inspected
+from acidtest.words import counted
 
 Severity = Literal["severe", "note"]
 
 HITS_MIN_PERCENT, READS_MIN = 90, 1_000_000
 OPEN_MAX_S = 3_600  # of a transaction
+NAMED_MAX = 3  # others of a kind
 
 GSTAT = "Firebird's gstat and its manual, https://firebirdsql.org/file/documentation/html/en/firebirddocs/gstat"
 
@@ -50,12 +52,22 @@ def missed(setting: str, hits: int, reads: int, source: str) -> Sign:
     )
 
 
+def alike(others: Iterable[str]) -> str:
+    """Behind a sentence on the first of a kind: what else is like it, by name."""
+    names = list(others)
+    if not names:
+        return ""
+    more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
+    lead = "Another is" if len(names) == 1 else counted(len(names), "other is", "others are")
+    return f" {lead} like it: {', '.join(names[:NAMED_MAX])}{more}."
+
+
 def listed(name: str, fact: str, head: str, threshold: str, do: str, source: str) -> Rule:
     """A rule over things that were listed because they are unusual."""
 
     def rule(inspected: Inspected) -> Iterator[Sign]:
         if lines := inspected.listed.get(fact):
-            more = f", and {len(lines) - 1:,} more" if len(lines) > 1 else ""
-            yield Sign(name, "note", f"{head}: {lines[0]}{more}.", threshold, do, source, tuple(lines))
+            says = f"{head}: {lines[0]}.{alike(line.partition(':')[0] for line in lines[1:])}"
+            yield Sign(name, "note", says, threshold, do, source, tuple(lines))
 
     return rule

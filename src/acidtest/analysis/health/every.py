@@ -6,14 +6,31 @@ from collections.abc import Callable, Iterator
 
 from acidtest.analysis import database
 from acidtest.analysis.database import PAGES_MIN, Unusual
-from acidtest.analysis.health.base import GSTAT, Rule, Sign, number
+from acidtest.analysis.health.base import GSTAT, Rule, Sign, alike, number
 from acidtest.journal.inspected import Inspected
 from acidtest.journal.models import DatabaseStatistics
 from acidtest.words import counted
 
 FREE_MIN_PERCENT = 25
+CACHE_SHARE_MIN = 0.1  # of the database
+# By family: the fact with the cache's size, the bytes that it counts in (0: the database's pages), the least of it that
+# the engine itself would take, what to do, and where that stands.
+CACHES = {
+    "firebird": (
+        "page_buffers", 0, 256, "Raise it with gfix -buffers: 2048, or more.",
+        "firebird.conf, DefaultDbCachePages: 2048 pages for SuperServer, and 256 for each attachment of Classic",
+    ),
+    "postgresql": (
+        "shared_buffers", 0, 16_384, "Raise shared_buffers: a quarter of the memory is usual.",
+        "PostgreSQL's manual, shared_buffers: 128 MB where nobody sets it, and a quarter of the memory to begin with",
+    ),
+    "mysql": (
+        "innodb_buffer_pool_size", 1, 128 << 20, "Raise innodb_buffer_pool_size.",
+        "MySQL's manual, innodb_buffer_pool_size: 128 MiB where nobody sets it",
+    ),
+}  # fmt: skip
 
-RULES_SOURCE = "docs/STATISTICS.md, What is pointed out"
+RULES_SOURCE = "acidtest help docs/STATISTICS.md, What is pointed out"
 
 
 def damaged(inspected: Inspected) -> Iterator[Sign]:
@@ -28,7 +45,30 @@ def damaged(inspected: Inspected) -> Iterator[Sign]:
                 "-validate -full on the copy.",
                 "sqlite": "Copy the file, run PRAGMA integrity_check on the copy, and take the last good backup.",
             }.get(inspected.family, "Take the last good backup."),
-            "docs/INSPECT.md",
+            "acidtest help docs/INSPECT.md",
+        )
+
+
+def small_cache(inspected: Inspected) -> Iterator[Sign]:
+    """A page cache that was set to less than the engine takes by itself, and holds little of the database."""
+    if inspected.family not in CACHES:
+        return
+    fact, unit, least, do, source = CACHES[inspected.family]
+    told = inspected.statistics
+    page = number(inspected, "page_bytes") or (told.page_bytes if told else 0)
+    database = number(inspected, "pages") * page or (told.bytes if told else 0)
+    units = number(inspected, fact)
+    cache = units * (unit or page)
+    if 0 < units < least and cache < CACHE_SHARE_MIN * database:
+        yield Sign(
+            "cache-small",
+            "note",
+            f"The engine's page cache is set to {cache / 1e6:,.1f} MB ({fact} = {units:,}), for a database of "
+            f"{database / 1e6:,.1f} MB.",
+            f"less than the engine's own {least * (unit or page) / 1e6:,.1f} MB, and than {CACHE_SHARE_MIN:.0%} of the "
+            "database",
+            do,
+            source,
         )
 
 
@@ -68,8 +108,7 @@ def _of_statistics(
         unusual = ask(inspected.statistics) if inspected.statistics else []
         if unusual and not (name == "versions-many" and "not_vacuumed" in inspected.listed):  # which tells the same
             first, *others = unusual
-            more = f", and {len(others):,} more" if others else ""
-            says = f"{head}: {first.where}, {first.text}{more}."
+            says = f"{head}: {first.where}, {first.text}.{alike(one.where for one in others)}"
             evidence = tuple(f"{one.where}: {one.text}" for one in unusual)
             yield Sign(name, "note", says, threshold, do(inspected), source, evidence)
 

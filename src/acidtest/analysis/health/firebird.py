@@ -29,6 +29,11 @@ STATES = {
         "Find it in MON$TRANSACTIONS, end its program or attachment, then sweep: gfix -sweep.",
     ),
 }
+# Firebird's own words: a transaction without an attachment is dead, and what meets it takes it for rolled back.
+CLOSED = (
+    "No program is seen to have the file open, so that nobody holds it: whoever opens the database next takes it for "
+    "rolled back, and a sweep (gfix -sweep) removes what it left."
+)
 
 
 def old_transaction(inspected: Inspected) -> Iterator[Sign]:
@@ -39,6 +44,9 @@ def old_transaction(inspected: Inspected) -> Iterator[Sign]:
         number(inspected, name) for name in ("oldest_transaction", "oldest_active", "next_transaction")
     )
     interval = number(inspected, "sweep_interval")
+    ended = "Find it in MON$TRANSACTIONS and end its program or attachment; let that commit more often."
+    if closed := inspected.is_held is False:
+        ended = CLOSED
     if following - active > GAP_MAX:
         yield Sign(
             "transaction-stays-open",
@@ -46,11 +54,13 @@ def old_transaction(inspected: Inspected) -> Iterator[Sign]:
             f"The oldest active transaction is {active:,} and the next is {following:,}: {following - active:,} have "
             "begun since, and no version that they made obsolete could be removed.",
             f"{GAP_MAX:,} transactions between oldest active and next",
-            "Find it in MON$TRANSACTIONS and end its program or attachment; let that commit more often.",
+            ended,
             SWEEP,
         )
     if active - oldest > (limit := max(interval, GAP_MAX)):
         state, do = STATES.get(str(inspected.facts.get("oldest_state")), ("", "Sweep at a quiet hour: gfix -sweep."))
+        if closed and inspected.facts.get("oldest_state") == "active":
+            state, do = "did not end", CLOSED
         yield Sign(
             "oldest-transaction-stuck",
             "severe",
@@ -100,7 +110,7 @@ def firebird_header(inspected: Inspected) -> Iterator[Sign]:
             "Forced writes are off: a power cut or a crash of the system can lose commits and damage the database.",
             "forced writes off",
             "Switch them on with gfix -write sync, unless all of it can be made again.",
-            "docs/DURABILITY.md",
+            "acidtest help docs/DURABILITY.md",
         )
     if inspected.facts.get("backup_locked") is True:
         yield Sign(

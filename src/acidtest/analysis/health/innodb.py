@@ -42,7 +42,7 @@ def innodb(inspected: Inspected) -> Iterator[Sign]:
             f"innodb_flush_log_at_trx_commit is {at_commit}: a power cut loses about the last second of commits.",
             "any value but 1",
             "Set it to 1, unless that loss was decided on.",
-            "docs/DURABILITY.md",
+            "acidtest help docs/DURABILITY.md",
         )
     if str(inspected.facts.get("innodb_doublewrite", "")).upper() in ("OFF", "0", "DETECT_ONLY"):
         yield Sign(
@@ -51,7 +51,7 @@ def innodb(inspected: Inspected) -> Iterator[Sign]:
             "innodb_doublewrite is off: a power cut can leave pages that are half old and half new.",
             "innodb_doublewrite = OFF",
             "Switch it on, unless the storage writes whole pages at once and says so.",
-            "docs/DURABILITY.md",
+            "acidtest help docs/DURABILITY.md",
         )
     requests = number(inspected, "innodb_buffer_pool_read_requests")
     reads = number(inspected, "innodb_buffer_pool_reads")

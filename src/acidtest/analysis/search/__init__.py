@@ -11,7 +11,7 @@ from acidtest.analysis.search.recorded import (
     varying,
 )
 from acidtest.analysis.search.run import SearchRun, judged
-from acidtest.analysis.search.steps import Found, Rate, Rules, Step, Taken, next_step
+from acidtest.analysis.search.steps import Found, Rate, Rules, Step, Taken, next_step, unordered
 
 __all__ = [
     "Asked",
@@ -29,5 +29,6 @@ __all__ = [
     "next_step",
     "replayed",
     "searches",
+    "unordered",
     "varying",
 ]

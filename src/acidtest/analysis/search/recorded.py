@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 from acidtest.analysis.search.run import SearchRun, judged
-from acidtest.analysis.search.steps import Found, Phase, Rate, Rules, Step, Taken, next_step
+from acidtest.analysis.search.steps import Found, Phase, Rate, Rules, Step, Taken, next_step, unordered
 from acidtest.journal.models import NOT_APPLICABLE, RATE, Header, Recording
 from acidtest.limits import Limit, limit_of
 
@@ -89,10 +89,10 @@ class Search:
         communications (ICC 1979): the line from the origin touches the curve of latency over load there. Of the rates
         that were offered; None with fewer than three of them below the server's most, or where it would be the lowest.
         """
-        served = [rate for rate in self.rates if not any(one.run.saturated for one in rate.taken)]
-        if len(served) < 3:
+        served = [rate for rate in self.rates if not any(one.run.saturated for one in rate.counted)]
+        if len(served) < 3 or unordered(self.rates):
             return None
-        best = max(served, key=lambda rate: rate.rate_per_s / median(one.run.mean_ms for one in rate.taken))
+        best = max(served, key=lambda rate: rate.rate_per_s / median(one.run.mean_ms for one in rate.counted))
         return best if best is not served[0] else None
 
     def most_per_s(self) -> float | None:
@@ -140,7 +140,20 @@ def judge_of(asked: Asked) -> Judge:
 
 
 def replayed(recordings: Iterable[Recording], asked: Asked, judge: Judge) -> Search:
-    """The search of one combination, decided again from its runs: each decision finds its run, until one is missing."""
+    """The search of one combination, decided again from its runs: each decision finds its run, until one is missing.
+
+    One of before lone refusals were tried again goes on without those runs.
+    """
+    recordings = list(recordings)
+    now = _replayed(recordings, asked, judge)
+    if not now.ended:
+        before = _replayed(recordings, replace(asked, rules=replace(asked.rules, again=False)), judge)
+        if len(before.taken) > len(now.taken):
+            return before
+    return now
+
+
+def _replayed(recordings: Sequence[Recording], asked: Asked, judge: Judge) -> Search:
     by_run = {(one.workload.get(RATE), one.repetition): one for one in recordings}
     some = next(iter(by_run.values()), None)
     levels = {f: level for f, level in some.levels.items() if f != RATE} if some else {}

@@ -7,7 +7,8 @@
 4. Confirming: fresh runs at one rate, as many as repetitions are asked for. One that does not hold ends the attempt,
    and the search goes down; a confirmed rate sends it up, until the next step of the grid is known not to hold.
 
-Rates lie on a geometric grid. A single run near the limit decides nothing: only confirming does there.
+Rates lie on a geometric grid. A single run near the limit decides nothing: only confirming does there. A lone run far
+beyond the limit, with rates that hold below or above it, is tried again: if it was a stall, the second run decides.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Rules:
 
     confirmations: int = REPETITIONS_FOR_INTERVAL
     step: float = 0.01  # from one rate of the grid to the next
+    again: bool = True  # a lone refusal is tried again; False in journals of before
     runs_max: int = 60
 
 
@@ -73,6 +75,19 @@ class Rate:
     taken: tuple[Taken, ...]
 
     @property
+    def aside(self) -> Taken | None:
+        """The one run that clearly did not hold, where another one of those that looked for it did."""
+        looked = [one for one in self.taken if one.step.phase != "confirming"]
+        failed = [one for one in looked if _clear(one.run)]
+        return failed[0] if len(failed) == 1 and any(one.run.holds for one in looked) else None
+
+    @property
+    def counted(self) -> tuple[Taken, ...]:
+        """All but the one that is set aside."""
+        aside = self.aside
+        return tuple(one for one in self.taken if one is not aside)
+
+    @property
     def fresh(self) -> tuple[SearchRun, ...]:
         """Those that confirm."""
         return tuple(one.run for one in self.taken if one.step.phase == "confirming")
@@ -80,12 +95,12 @@ class Rate:
     @property
     def first(self) -> tuple[SearchRun, ...]:
         """Those that looked for it."""
-        return tuple(one.run for one in self.taken if one.step.phase != "confirming")
+        return tuple(one.run for one in self.counted if one.step.phase != "confirming")
 
     @property
     def ratio(self) -> float:
         """Of latency to limit; the median of its runs."""
-        return float(np.median([one.run.ratio for one in self.taken]))
+        return float(np.median([one.run.ratio for one in self.counted]))
 
     def confirmed(self, confirmations: int) -> bool:
         """Whether enough fresh runs held, and the interval over them lies below the limit."""
@@ -101,7 +116,7 @@ class Rate:
 
     @property
     def clearly_fails(self) -> bool:
-        return any(not run.holds and (run.ratio > CLEAR or run.why not in ("limit", "too few")) for run in self.first)
+        return any(map(_clear, self.first))
 
     @property
     def untold(self) -> bool:
@@ -117,6 +132,20 @@ class Rate:
     def why(self) -> Why | None:
         """Why it does not hold; confirming runs have the last word."""
         return next((run.why for run in (*self.fresh, *self.first) if run.why), None)
+
+
+def _clear(run: SearchRun) -> bool:
+    """Whether it does not hold by far, or for another reason than its latency."""
+    return not run.holds and (run.ratio > CLEAR or run.why not in ("limit", "too few"))
+
+
+def unordered(rates: Sequence[Rate]) -> tuple[Rate, Rate] | None:
+    """A rate that clearly did not hold although a higher one did, with the highest such one: what no queue explains."""
+    for rate in rates:
+        above = [other for other in rates if other.rate_per_s > rate.rate_per_s and other.clearly_holds]
+        if rate.clearly_fails and above:
+            return rate, above[-1]
+    return None
 
 
 @dataclass(frozen=True)
@@ -182,6 +211,8 @@ def next_step(taken: Sequence[Taken], rules: Rules) -> Step | Found:
     rates = state.rates()
     if (rung := _rung(rates, grid)) is not None:
         return _step(state, "ladder", grid, rung)
+    if state.rules.again and (lone := _lone(rates)) is not None:
+        return _step(state, lone.taken[0].step.phase, grid, grid.nearest(lone.rate_per_s))
     told = [rate for rate in rates if not rate.untold]
     return _after_ladder(state, told, grid) if told else _found(state, "too few")
 
@@ -192,6 +223,20 @@ def _rung(rates: Sequence[Rate], grid: _Grid) -> int | None:
     if any(run.saturated for rate in rates for run in rate.first):
         return None
     return next((k for share in LADDER if (k := grid.nearest(share * grid.top_per_s)) not in offered), None)
+
+
+def _lone(rates: Sequence[Rate]) -> Rate | None:
+    """A rate that one run alone refuses, where a higher one holds; or the lowest refused, where a lower one holds."""
+    holding = [rate.rate_per_s for rate in rates if rate.clearly_holds]
+    lowest = True
+    for rate in rates:
+        if not rate.clearly_fails:
+            continue
+        among = (max(holding) > rate.rate_per_s or (lowest and min(holding) < rate.rate_per_s)) if holding else False
+        if len(rate.taken) == 1 and among:
+            return rate
+        lowest = False
+    return None
 
 
 def _after_ladder(state: _State, rates: Sequence[Rate], grid: _Grid) -> Step | Found:
@@ -270,7 +315,7 @@ def _crossing(rates: Iterable[Rate], grid: _Grid) -> float:
     near = [
         (rate.rate_per_s, 1 / one.run.ratio)
         for rate in rates
-        for one in rate.taken
+        for one in rate.counted
         if 1 / WINDOW <= one.run.ratio <= WINDOW and not one.run.saturated
     ]
     if len({rate for rate, _ in near}) > 1:

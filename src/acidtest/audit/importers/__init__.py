@@ -38,7 +38,8 @@ def importers() -> tuple[Importer, ...]:
 def read(root: Path) -> Bench:
     """The benchmark in the directory ``root``. Raises BadInput when there is none or it cannot be read."""
     if not root.is_dir():
-        raise BadInput(f"{root}: no directory", "give the directory of a benchmark, or of a run of ours")
+        inspects = f"; a database is for acidtest inspect {root}" if root.is_file() else ""
+        raise BadInput(f"{root}: is no directory", f"give the directory of a benchmark, or of a run of ours{inspects}")
     parts: list[tuple[str, Part]] = []
     understood, unread = [], []
     broken: list[Evidence] = []
@@ -62,7 +63,7 @@ def read(root: Path) -> Bench:
             elif file.notes:
                 pass  # they say why
             elif file.size > SEARCHED_BYTES:
-                walk.passed.append(Evidence(f"is of no kind that is read at this size: {file.size:,} bytes", file.name))
+                walk.passed.append(Evidence(f"too large for a file of an unknown kind: {file.size:,} bytes", file.name))
             else:
                 unread.append(file.name)
             parts += [(file.name, part) for part in _counted(file, of_file)]

@@ -26,7 +26,7 @@ from acidtest.formats import linear
 from acidtest.words import harmless
 
 NAME = "benchmark.toml"
-DOCS = "docs/AUDIT.md has its keys"
+DOCS = "acidtest help docs/AUDIT.md has its keys"
 KEYS = ("title", "varies", "sides", "machines", "published")
 OURS = frozenset(KEYS) - {"title"}  # by which it is known
 SIDE_KEYS = ("engine", "files", "machine")

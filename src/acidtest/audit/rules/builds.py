@@ -133,6 +133,25 @@ def _debug(side: Side) -> Iterator[Evidence]:
 
 
 @rule(
+    "same-build",
+    severity="doubtful",
+    over=Bench,
+    says="Two builds that are compared are the same file: whatever differs between them is chance.",
+    remedy="Name the other build by its own path. One that is measured twice shows how large chance is.",
+    disproved_by="libraries beside that file which differ between the two",
+    source=FAIR,
+)
+def same_build(bench: Bench) -> Iterator[Found]:
+    by_identity: dict[str, dict[str, Evidence]] = {}
+    for binary in (one for side in bench.sides for one in side.servers if one.identity):
+        says = binary.where.says(f"{binary.called}: sha256 {binary.identity[:16]}")
+        by_identity.setdefault(binary.identity, {}).setdefault(binary.called, says)
+    for named_ in by_identity.values():
+        if len(named_) > 1:
+            yield Found(f"{' and '.join(named_)} are the same file.", tuple(named_.values()))
+
+
+@rule(
     "architecture-differs",
     severity="invalid",
     over=Bench,

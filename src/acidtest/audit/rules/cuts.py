@@ -93,7 +93,7 @@ def cuts_unknown(row: Survival) -> Iterator[Found]:
     over=Survival,
     says="No commit had been acknowledged before the cuts: nothing could be lost, so these cuts show nothing.",
     remedy="Cut later, after commits have been acknowledged.",
-    source="docs/POWER-CUTS.md: only acknowledged commits count",
+    source="acidtest help docs/POWER-CUTS.md: only acknowledged commits count",
     about="place",
 )
 def cuts_without_commits(row: Survival) -> Iterator[Found]:

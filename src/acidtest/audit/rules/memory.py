@@ -13,7 +13,7 @@ from acidtest.workload import recorded
 AT_LIMIT = (0.8, 1.25)  # database size as a multiple of the memory limit
 HINTED_S = 1.0
 COLD = ("cold", "cold-machine")
-CACHE_STUDY = "the study of Firebird and the Windows file cache: docs/WINDOWS-FILE-CACHE.md"
+CACHE_STUDY = "the study of Firebird and the Windows file cache: acidtest help docs/WINDOWS-FILE-CACHE.md"
 
 
 def _sorted(row: Row) -> Recording | None:
@@ -109,7 +109,7 @@ def at_the_limit(row: Row) -> Iterator[Found]:
     over=Row,
     says="The engine's own cache may grow beyond the memory limit: it does not fit.",
     remedy="A smaller cache in the engine, or a larger limit.",
-    source="docs/GROWTH.md",
+    source="acidtest help docs/GROWTH.md",
 )
 def cache_above_limit(row: Row) -> Iterator[Found]:
     held = memory.of_row(row)
@@ -126,7 +126,7 @@ def cache_above_limit(row: Row) -> Iterator[Found]:
     over=Row,
     says="The access hint reaches a file shortly after the engine opened it, and the runs are not much longer.",
     remedy="Measure longer.",
-    source="docs/ACCESS-HINTS.md",
+    source="acidtest help docs/ACCESS-HINTS.md",
 )
 def hint_late(row: Row) -> Iterator[Found]:
     hinted = [r.result for r in row.done if r.memory and r.memory.access != "as-engine"]

@@ -263,7 +263,7 @@ def pipelined(row: Row) -> Iterator[Found]:
     over=Row,
     says="Updates did not find a row that is there, because another transaction was changing it.",
     remedy="Ask for an isolation that rules that out.",
-    source="what an update at read committed may miss: docs/ENGINES.md",
+    source="what an update at read committed may miss: acidtest help docs/ENGINES.md",
 )
 def row_missed(row: Row) -> Iterator[Found]:
     missed = sum(c.count for result in row.results() for c in result.counts.classes if c.class_ == "row_missed")
@@ -337,7 +337,8 @@ def late_arrivals(row: Row) -> Iterator[Found]:
     over=Row,
     says="The rate still rose or fell through the measurement.",
     remedy="Lengthen warm-up and duration; repeat more often where only some of the repetitions are concerned.",
-    source="A. N. Pettitt: A non-parametric approach to the change-point problem (1979); docs/ANALYSIS.md",
+    source="A. N. Pettitt: A non-parametric approach to the change-point problem (1979); acidtest help "
+    "docs/ANALYSIS.md",
 )
 def not_steady(row: Row) -> Iterator[Found]:
     if row.is_staged:  # its rate is to change
@@ -356,7 +357,7 @@ def not_steady(row: Row) -> Iterator[Found]:
     over=Row,
     says="The measurement began at the bound of its warm-up, before the rate was steady.",
     remedy="Raise warmup_limit_s.",
-    source="docs/ANALYSIS.md",
+    source="acidtest help docs/ANALYSIS.md",
 )
 def steady_not_awaited(row: Row) -> Iterator[Found]:
     waits = [one.steady_wait for one in row.done if one.steady_wait]
@@ -383,7 +384,7 @@ def _still(wait: SteadyWait) -> str:
     over=Row,
     says="The measurement began when the rate was steady; this is how long that took.",
     remedy="This is as it was asked for.",
-    source="docs/ANALYSIS.md",
+    source="acidtest help docs/ANALYSIS.md",
 )
 def steady_awaited(row: Row) -> Iterator[Found]:
     waits = [one.steady_wait.waited_s for one in row.done if one.steady_wait and one.steady_wait.reached]
@@ -397,7 +398,7 @@ def steady_awaited(row: Row) -> Iterator[Found]:
     over=Row,
     says="The runs are too short to tell whether the rate was steady.",
     remedy="Measure for 8 whole seconds or more.",
-    source="docs/ANALYSIS.md",
+    source="acidtest help docs/ANALYSIS.md",
 )
 def too_short(row: Row) -> Iterator[Found]:
     lengths = [len(rates_per_s(result.series)) for result in row.results()]

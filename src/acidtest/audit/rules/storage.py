@@ -15,7 +15,7 @@ from acidtest.journal.models import PlaceFacts
     over=PlaceFacts,
     says="Measured in a virtual machine: compare it with rows of the same one only.",
     remedy="Compare with the same guest's rows, as the tables do.",
-    source="docs/GUEST.md",
+    source="acidtest help docs/GUEST.md",
     about="place",
 )
 def guest(place: PlaceFacts) -> Iterator[Found]:

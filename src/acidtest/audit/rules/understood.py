@@ -11,7 +11,7 @@ from acidtest.words import counted
 
 PROSE = frozenset(("text", "listing of a machine"))
 NAMED = 3  # folders in the sentence
-READABLE = "docs/RESULT-FILES.md lists what is read; a result without its unit can be read by nobody"
+READABLE = "acidtest help docs/RESULT-FILES.md lists what is read; a result without its unit can be read by nobody"
 
 
 @rule(

@@ -62,7 +62,6 @@ def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
     survived = [row for row in rows if row.verdict == "survived" and not row.storage_failure]
     if explored := [row for row in survived if row.states]:
         yield Unchecked("other states of the disk", _states(min(explored, key=lambda row: row.states)))
-        yield from _exercised(explored)
     if cuts := [row.cuts for row in survived if not row.states]:
         share = 100 * may_still_lose(min(cuts))
         after = f"after {counted(min(cuts), 'cut')} without a loss"
@@ -87,21 +86,6 @@ def _states(row: Survival) -> str:
         unseen = 100 * row.drawn_outcomes_once / row.states_drawn
         told += f", and about {unseen:.2g} % bring recovery to an end that has not come up yet"
     return told
-
-
-def _exercised(rows: Sequence[Survival]) -> Iterator[Unchecked]:
-    """Of the combination with the least, which kinds of blocks were never missing at which share of the moments."""
-    known = [row for row in rows if row.exercised_share is not None]
-    least = min(known, key=lambda row: row.exercised_share or 0.0, default=None)
-    if least is None or least.exercised is None:
-        return
-    left = [
-        f"{kind} at {of - done:,} of {counted(of, 'moment')}"
-        for kind, (done, of) in least.exercised.items()
-        if done < of
-    ]
-    if left:
-        yield Unchecked("a cut that loses what was pending", f"no state lacked {listed(left)}")
 
 
 def images_at_most(legal_log10: float) -> str:

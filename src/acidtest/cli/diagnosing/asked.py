@@ -80,7 +80,10 @@ def place_of(asked: Asked, database: Database | None) -> Path | None:
     """Where the scratch directory goes; None where nobody knows where the server has its files."""
     if asked.place is not None:
         if not asked.place.is_dir():
-            raise BadInput(f"{asked.place}: is no directory", "name a directory on the drive in question")
+            if ":/" in str(asked.place):  # a path keeps one slash of a URL's two; there may be a password in it
+                raise BadInput("the place is a URL, no directory", "give a server as --database URL")
+            meant = f"did you mean --database {asked.place}? Else " if asked.place.is_file() else ""
+            raise BadInput(f"{asked.place}: is no directory", f"{meant}name a directory on the drive in question")
         if held := next((one for one in DATA_DIRECTORIES if (asked.place / one).exists()), ""):
             raise BadInput(
                 f"{asked.place}: is the data directory of a server, by its {held}: nothing is written there",

@@ -1,4 +1,4 @@
-"""A few cells on a scratch database: with the settings that were found, and with sane ones."""
+"""A few cells on a scratch database: with the settings that were found, and with a reference."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from acidtest.cli.spans import span
 from acidtest.cli.writing import assess
 from acidtest.conductor.carried import Carried, carried
 from acidtest.engine import Engine
+from acidtest.engine.compare import spoken
 from acidtest.errors import AcidtestError, BadInput, told
 from acidtest.journal import reader
 from acidtest.journal.diagnosis import Cells, Diagnosis
@@ -32,7 +33,7 @@ from acidtest.words import counted
 
 SERVER_SHARE = 0.6  # of the time that is left: to start and stop a server takes longer than a plan assumes
 GRACE = 1.25  # of the time: then no further cell begins
-CACHE_PART = 16  # of the memory, for the page cache of a scratch database of 20 MB
+CACHE_PART = 16  # of the memory, for the page cache of a scratch database
 JOURNAL_BYTES = 16_000_000
 DRIVE = LEVELS[-1]
 
@@ -42,7 +43,7 @@ def measured(
     course: Course, made: Diagnosis, found: Mapping[str, str]
 ) -> Iterator[tuple[Cells | None, Carried | None, Path | None, Journal | None]]:
     """What was measured on a scratch database, while the directory with its journal is there."""
-    product, version = product_of(course, made.audited)
+    product, version = product_of(course, made.audited, made.inside)
     try:
         if course.place is None:
             raise BadInput("where the server has its files is not known: name a PLACE on the same drive")
@@ -98,6 +99,8 @@ def _planned(
         name="diagnosis",
     )
     fitted = fit(question, answers, assess)
+    ran = {cell.levels.get("configuration") for cell in fitted.plan.cells}
+    each = {name: one for name, one in each.items() if name in ran or len(each) == 1}
     offer = engine.offer()
     cells = Cells(
         engine=engine.id,
@@ -108,6 +111,9 @@ def _planned(
         settings={name: dict(values) for name, (_, values) in each.items()},
         experiment=fitted.text,
         cache_bytes=taken.cache_bytes,
+        risk=engine.risk(level, {name: spoken(value) for name, value in settings.items()}).sentence
+        if any_found
+        else "",
     )
     return conductor.plan_of(experiment.parse(fitted.text, "diagnosis.toml")), cells
 
@@ -137,7 +143,7 @@ def _said(
     }[exact]
     said = [f"A scratch database of {which}, with one terminal."]
     if len(each) == 1:
-        said.append("What was found is what sane settings are, so that there is nothing to compare.")
+        said.append("What was found is what the reference sets, so that there is nothing to compare.")
     if not any_found:
         said.append("No setting was found: the engine's own defaults stand in their place.")
     if DURABLE in each:

@@ -13,6 +13,7 @@ from acidtest.conductor.carried import Carried
 from acidtest.families import of_word
 from acidtest.journal.diagnosis import Audited, FoundSetting, Logged
 from acidtest.report import diagnosis as report
+from acidtest.report.findings import each, in_short
 from acidtest.words import harmless
 
 LOG_SILENT = frozenset(("checkpoint",))  # kinds of messages that are no trouble
@@ -28,7 +29,7 @@ def audited(course: Course) -> tuple[Audited | None, Mapping[str, str]]:
     course.say("The configuration and the logs are audited")
     bench = importers.read(directory)
     findings = judge.waived(judge.of_bench(bench), {})
-    not_read = [f"{one.file}: {one.text}" for one in (*bench.broken, *bench.passed)]
+    not_read = [f"{which}: {why}" for which, why in [*each(bench.broken), *in_short(bench.passed)]]
     not_read += [f"{name}: is of an unknown kind" for name in bench.unread]
     not_read += [f"{one.file}:{one.line}: was not understood: {one.text}" for one in bench.not_understood]
     of_family = [one for one in bench.sides if one.configurations and _fits(course, one)]

@@ -24,10 +24,10 @@ from acidtest.cli.spans import span
 from acidtest.conductor.inspect import Options, inspect
 from acidtest.conductor.probe import probe as run_probe
 from acidtest.errors import AcidtestError, BadInput, told
-from acidtest.journal.diagnosis import Diagnosis, Doubt, Inside
+from acidtest.journal.diagnosis import Diagnosis, Doubt, Inside, Processor
 from acidtest.journal.models import Journal, PlaceFacts
 from acidtest.journal.probe import Layer, ProbeRecording
-from acidtest.place import machine_facts, place_facts
+from acidtest.place import host, machine_facts, place_facts
 from acidtest.place.facts import layers
 from acidtest.plan.probe import plan_probe
 from acidtest.report import diagnosis as report
@@ -66,13 +66,14 @@ def make(asked: Asked, console: Console) -> Made:
 
 
 def _made(course: Course) -> Made:
-    started_at = _now()
+    started_at, before = _now(), host.counters()
+    speed = host.deflate_mb_per_s()
     course.say(f"About {span(60 * course.asked.minutes)} in all")
     doubts = _doubts(course)
     facts, all_bytes, beneath = _storage(course)
+    inside = _inside(course)
     probed = _probe(course)
     configured, found = audited(course)
-    inside = _inside(course)
     made = Diagnosis(
         acidtest_version=__version__,
         started_at=started_at,
@@ -91,6 +92,7 @@ def _made(course: Course) -> Made:
         if configured and taken:
             made.audited = configured.model_copy(update={"settings": with_ours(configured.settings, taken)})
         made.cells = cells
+        made.processor = Processor(deflate_mb_per_s=speed, stolen=host.stolen(before, host.counters()))
         made.not_looked = course.not_looked
         made.next = next_of(course, cells, report.report(made, probed, journal).answer)
         made.ended_at = _now()
@@ -144,12 +146,16 @@ def _inside(course: Course) -> Inside | None:
         # Reading it whole is left out: that would empty it from the file cache, which slows down whoever uses it.
         inspected = inspect(course.asked.database, Options(False, longest_s, pages_s=longest_s), lambda *_: None)
     except AcidtestError as error:
+        if course.database.bytes is None:  # a server that cannot be asked is not the one in question
+            raise
         course.missing(report.INSIDE, told(error))
         return None
     if inspected.statistics is None and inspected.statistics_said:
         course.missing("statistics of its tables", inspected.statistics_said)
-    says = [f"{one.says} {one.do} ({one.threshold}; {one.source})" for one in signs(inspected)]
-    return Inside(findings=says, looked_at=inspected.version, notes=list(inspected.notes))
+    found = signs(inspected)
+    says = [f"{one.says} {one.do} ({one.threshold}; {one.source})" for one in found]
+    severe = {one.name: one.says for one in found if one.severity == "severe"}
+    return Inside(findings=says, severe=severe, looked_at=inspected.version, notes=list(inspected.notes))
 
 
 def _now() -> str:

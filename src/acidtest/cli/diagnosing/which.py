@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from acidtest.cli.diagnosing.course import Course
 from acidtest.engine import Engine, catalogue
 from acidtest.errors import BadInput
 from acidtest.families import PRODUCTS, SQLITE, of_engine, of_word, product_of_engine
-from acidtest.journal.diagnosis import Audited
+from acidtest.journal.diagnosis import Audited, Inside
 
 
-def product_of(course: Course, audited: Audited | None) -> tuple[str, str]:
+def product_of(course: Course, audited: Audited | None, inside: Inside | None) -> tuple[str, str]:
     """The engine in question as people name it, and its version; "" where it is not known."""
     if audited and audited.engine:
         version = audited.version or (course.database.version if course.database else "")
@@ -18,12 +20,13 @@ def product_of(course: Course, audited: Audited | None) -> tuple[str, str]:
         return "", ""
     if course.database.bytes is None:  # a server: its scheme names the product
         word = course.database.where.partition("://")[0]
-        return next((name for name in PRODUCTS if name == word), course.database.family), ""
+        release = re.search(r"\d+(\.\d+)*", inside.looked_at) if inside else None
+        return next((name for name in PRODUCTS if name == word), course.database.family), release[0] if release else ""
     return course.database.family, course.database.version
 
 
 def engine_of(product: str, version: str) -> tuple[Engine, bool | None]:
-    """An engine of that product that can run here, of the user's version if there is one; and whether it is that.
+    """An engine of that product that can run here, of the user's version or the nearest; and whether it is that.
 
     Raises BadInput where there is none.
     """
@@ -45,10 +48,21 @@ def engine_of(product: str, version: str) -> tuple[Engine, bool | None]:
         same = [one for one in ready if f"{version}.".startswith(f"{_number(one)}.")]
         if same:
             return catalogue.find(same[0]), True
-    newest = max(ready, key=lambda one: ([int(n) for n in _number(one).split(".") if n.isdigit()], -len(one)))
+    wanted = _parts(version)
+
+    def distance(id: str) -> tuple[list[int], list[int], int]:  # noqa: A002
+        """Smaller is nearer; of two that are as near the newer one."""
+        own = _parts(_number(id))
+        return [abs(a - b) for a, b in zip(own, wanted, strict=False)], [-part for part in own], len(id)
+
+    nearest = min(ready, key=distance)
     if product == SQLITE.name:
-        return catalogue.find(newest), None
-    return catalogue.find(newest), False if version else None
+        return catalogue.find(nearest), None
+    return catalogue.find(nearest), False if version else None
+
+
+def _parts(number: str) -> list[int]:
+    return [int(part) for part in number.split(".") if part.isdigit()]
 
 
 def _number(id: str) -> str:  # noqa: A002

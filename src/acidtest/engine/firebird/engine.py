@@ -49,9 +49,11 @@ class Firebird(Engine):
     def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
         """The level as Forced Writes off or on."""
         refuse_contradictions(self.id, level, settings)
+        flushed = [settings.get(name, -1) for name in ("max_unflushed_writes", "max_unflushed_write_time_s")]
         does = (
             "Forced Writes on: each page is written through to the drive (O_DSYNC)"
             if level == "drive"
-            else "Forced Writes off: handed to the OS at commit, never flushed, and in no order kept"
+            else "Forced Writes off: handed to the OS at commit, "
+            f"{'flushed now and then' if any(one != -1 for one in flushed) else 'never flushed'}, and in no order kept"
         )
         return Durability(level, promised(does, self.family, level, settings))

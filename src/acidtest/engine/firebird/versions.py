@@ -40,6 +40,8 @@ CONF = {
     "file_system_cache_threshold_pages": "FileSystemCacheThreshold",
     "deadlock_timeout_s": "DeadlockTimeout",
     "temp_cache_limit_mb": "TempCacheLimit",
+    "max_unflushed_writes": "MaxUnflushedWrites",
+    "max_unflushed_write_time_s": "MaxUnflushedWriteTime",
 }
 
 
@@ -88,6 +90,16 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
             "temp_cache_limit_mb",
             "Sorts take this much memory before they go to files.",
             None, 1, 1_048_576, unit=MIB,
+        ),
+        SettingSpec(
+            "max_unflushed_writes",
+            "Without Forced Writes the file is flushed after so many writes, at the next commit; with -1 never.",
+            None, -1, 2_147_483_647,
+        ),
+        SettingSpec(
+            "max_unflushed_write_time_s",
+            "Without Forced Writes the file is flushed after this long, at the next commit; with -1 never.",
+            None, -1, 2_147_483_647, unit=SECONDS,
         ),
     ]  # fmt: skip
     if version.has_config_table:

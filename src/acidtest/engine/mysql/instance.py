@@ -287,6 +287,10 @@ class MysqlInstance(ServedInstance):
     def data_files(self) -> list[Path]:
         return [self._data / DATABASE]
 
+    def log_files(self) -> list[Path]:
+        """The redo log: files of old versions and of MariaDB, a directory of new ones. Its size is fixed."""
+        return [*sorted(self._data.glob("ib_logfile*")), *self._data.glob("#innodb_redo")]
+
     def listen_at(self, address: str) -> None:
         self._address = address
 

@@ -294,6 +294,7 @@ SETTINGS = {
     "innodb_io_capacity": Variable("innodb_io_capacity"),
     "innodb_page_size": Variable("innodb_page_size"),
     "innodb_lock_wait_timeout_s": Variable("innodb_lock_wait_timeout"),
+    "innodb_snapshot_isolation": Variable("innodb_snapshot_isolation", "flag"),
 }
 ISOLATION_VARIABLES = ("transaction_isolation", "tx_isolation")  # newer versions, older ones
 # Not ours to set, or set alike for all: recorded beside the settings.
@@ -309,7 +310,6 @@ RECORDED = (
     "innodb_adaptive_hash_index",
     "innodb_change_buffering",
     "innodb_autoinc_lock_mode",
-    "innodb_snapshot_isolation",
     "binlog_format",
     "gtid_mode",
     "query_cache_size",
@@ -402,6 +402,11 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
             "innodb_lock_wait_timeout_s",
             "A transaction waits no longer than this for a lock.",
             None, 1, 1_000_000, unit=SECONDS,
+        ),
+        SettingSpec(
+            "innodb_snapshot_isolation",
+            "At repeatable read a row that others have changed since the snapshot is refused, not overwritten.",
+            flags,
         ),
         CONNECTION,
         SettingSpec(

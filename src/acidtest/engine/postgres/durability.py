@@ -1,7 +1,7 @@
 """What PostgreSQL's settings promise at a commit, and which of them contradict a level; pure.
 
 With ``synchronous_commit`` off a commit is in the server's memory only, until the WAL writer comes to it, at most three
-times ``wal_writer_delay`` later: that is ``none``, flushed then (``fsync`` on) or not. See
+times ``wal_writer_delay`` later: that is ``none``, flushed then, or not if ``fsync`` is set to off beside it. See
 https://www.postgresql.org/docs/current/wal-async-commit.html.
 """
 
@@ -14,7 +14,7 @@ from acidtest.engine.compare import promised
 from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
 
-LEVELS = {"none": (False, "off"), "os": (False, "on"), "drive": (True, "on")}  # fsync, synchronous_commit
+LEVELS = {"none": (True, "off"), "os": (False, "on"), "drive": (True, "on")}  # fsync, synchronous_commit
 
 
 def settings_of(level: str) -> dict[str, Scalar]:

@@ -98,7 +98,7 @@ class PostgresInstance(ServedInstance):
         self._specs = specs_of(version)
         self.directory = directory.absolute()
         self._data = self.directory / "data"
-        flushed, commit = LEVELS[durability or "none"]
+        flushed, commit = LEVELS[durability] if durability else (False, "off")
         self._settings = filled(self._specs, {"fsync": flushed, **settings, "synchronous_commit": commit})
         if durability is None:
             self._settings["tls"] = False
@@ -266,6 +266,13 @@ class PostgresInstance(ServedInstance):
     def data_files(self) -> list[Path]:
         # A directory for each database, by its number; ours was made last.
         return [max((self._data / "base").glob("[0-9]*"), key=lambda path: int(path.name))]
+
+    def log_files(self) -> list[Path]:
+        return [self._data / "pg_wal"]
+
+    def log_limit_bytes(self, settings: Sequence[SettingInForce]) -> int | None:
+        megabytes = number_in_force(settings, "max_wal_size_mb")
+        return megabytes << 20 if megabytes is not None else None
 
     def target(self) -> PostgresTarget:
         isolation = str(self._settings["isolation"]).replace("_", " ")

@@ -22,7 +22,7 @@ SETUP = (
 HAS_PGSTATTUPLE = "select count(*) from pg_extension where extname = 'pgstattuple'"
 SETTINGS = (
     "autovacuum", "fsync", "full_page_writes", "synchronous_commit", "autovacuum_freeze_max_age",
-    "autovacuum_multixact_freeze_max_age", "data_checksums",
+    "autovacuum_multixact_freeze_max_age", "data_checksums", "shared_buffers",
 )  # fmt: skip
 DATABASE = (
     "select pg_database_size(current_database()), current_setting('block_size'), age(datfrozenxid), "

@@ -52,6 +52,7 @@ PARAMETERS = {
     "jit": "jit",
     "max_connections": "max_connections",
     "io_method": "io_method",
+    "huge_pages": "huge_pages",
 }
 # Read back, though they are no lines of the configuration.
 READ_BACK = {"data_checksums": "data_checksums", "isolation": "transaction_isolation", "port": "port"}
@@ -60,7 +61,6 @@ RECORDED = (
     "ssl",
     "wal_segment_size",
     "checkpoint_completion_target",
-    "huge_pages",
     "wal_writer_delay",
 )
 KIB = {"kB": 1, "8kB": 8, "MB": 1024}  # pg_settings.unit
@@ -89,6 +89,7 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
         SettingSpec(
             "checkpoint_timeout_s", "Checkpoints are no further apart than this.", None, 30, 86_400, unit=SECONDS
         ),
+        SettingSpec("huge_pages", "The shared memory lies in huge pages.", ("try", "on", "off")),
         SettingSpec("data_checksums", "Every page has a checksum.", YES_NO, shapes_files=True),
         SettingSpec("fsync", "The server flushes to the drive at all.", YES_NO, by_level=True),
         SettingSpec("synchronous_commit", "A commit waits for its log.", ("on", "off"), by_level=True),

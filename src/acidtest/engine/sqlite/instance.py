@@ -13,6 +13,7 @@ from acidtest.engine.compare import Answers, in_force, number_in_force
 from acidtest.engine.reads import clearly, timed_reads
 from acidtest.engine.sqlite import statistics
 from acidtest.engine.sqlite.durability import synchronous_of
+from acidtest.engine.sqlite.looking import FRAME_HEADER
 from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS
 from acidtest.engine.sqlite.target import SqliteTarget
 from acidtest.errors import CellFailed
@@ -46,6 +47,14 @@ class SqliteInstance(Instance):
 
     def database_files(self) -> list[Path]:
         return [self.directory / FILE]
+
+    def log_files(self) -> list[Path]:
+        return [self.directory / f"{FILE}-wal"] if self._settings["journal_mode"] == "wal" else []
+
+    def log_limit_bytes(self, settings: Sequence[SettingInForce]) -> int | None:
+        """A checkpoint is made at so many pages; with 0 never."""
+        pages, page_bytes = (number_in_force(settings, name) for name in ("wal_autocheckpoint_pages", "page_size"))
+        return pages * (page_bytes + FRAME_HEADER) if pages and page_bytes else None
 
     def target(self) -> SqliteTarget:
         settings = self._settings

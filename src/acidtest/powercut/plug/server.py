@@ -31,6 +31,7 @@ from acidtest.powercut.acknowledgement_log import Acknowledgement, missing_lines
 from acidtest.powercut.checkers import judge
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.inspector import Inspecting, Inspector
+from acidtest.powercut.items import buffered
 from acidtest.powercut.load import Load, loaded
 from acidtest.powercut.plug.admission import admit, digest_of
 from acidtest.powercut.plug.machine import boot_id, uptime_s
@@ -274,6 +275,7 @@ class Machine:
             witnessed=asked.witnessed,
             unnoticed_loss=asked.unnoticed_loss,
             blind_to_loss=asked.blind_to_loss,
+            buffered=buffered(acknowledged) if isinstance(engine, Program) else None,
             is_program=isinstance(engine, Program),
             is_numbered=cell.workload.CAN_BE_SURVEYED,
             conditions=cell.workload.conditions(),

@@ -100,7 +100,10 @@ class _Seen:
     lost: str = ""  # why the connection ended, where it has
     ordered: str = ""  # that it was no power cut, where the machine says so
     failed: Failed | None = None
-    last_s: float = 0.0  # when the last line came, or load began
+    last_s: float = 0.0  # when the last line was read, or load began
+    # When there was nothing to read before that: where the witness waits for a processor, the line came in between.
+    before_last_s: float = 0.0
+    empty_s: float = 0.0  # when there was last nothing to read
 
 
 def watch(
@@ -360,7 +363,10 @@ class Witness:
     def _driven(self, drive: Drive) -> _Seen | Failed:
         """Load is driven. Raises Lost."""
         said = self._ask(drive)
-        return said if isinstance(said, Failed) else _Seen(_expected(said, Running), last_s=time.monotonic())
+        if isinstance(said, Failed):
+            return said
+        now_s = time.monotonic()
+        return _Seen(_expected(said, Running), last_s=now_s, before_last_s=now_s, empty_s=now_s)
 
     def _powerless(self, cell: Cell, kept: Kept, seen: _Seen) -> tuple[float, str]:
         """Have the power cut at the moment of ``cell``, and switched on again: when that was, by the witness's clock,
@@ -369,7 +375,7 @@ class Witness:
             self._tell(f"{cell.id}: pull the plug of the machine at {self._address} now, then plug it in again")
             while not self._is_over(seen):
                 self._receive(kept, seen, TICK_S)
-            return seen.last_s, seen.ordered
+            return seen.before_last_s, seen.ordered
         self._until(Moment.drawn(cell), kept, seen)
         cut_s = time.monotonic()
         if self._is_over(seen):
@@ -438,9 +444,11 @@ class Witness:
                     seen.lost = f"the machine said {said.say} in the middle of a load"
         except Lost as lost:
             seen.lost = str(lost)
+        now_s = time.monotonic()
         if lines:
             kept.add(lines)
-            seen.last_s = time.monotonic()
+            seen.before_last_s, seen.last_s = seen.empty_s, now_s
+        seen.empty_s = now_s
         return stopped
 
     def _say(self, message: Said) -> None:
@@ -460,6 +468,8 @@ def planted(log: Sequence[Acknowledgement]) -> bytes:
         last,
         count=max(line.count for line in log if line.terminal == last.terminal) + 1,
         number=max(line.number for line in log) + BEYOND,
+        began_ns=last.acknowledged_ns + 1,
+        acknowledged_ns=last.acknowledged_ns + 1,
         item=planted_item([line.item for line in log]) if last.item else "",
     ).as_line()
 

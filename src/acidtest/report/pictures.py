@@ -1,12 +1,14 @@
-"""Charts of a report as SVG files: one picture with its legend, for readers in light and dark."""
+"""Charts of a report as files: one picture with its legend, of SVG for readers in light and dark, or of PNG."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import vl_convert
@@ -25,6 +27,49 @@ STYLE = (
     "@media(prefers-color-scheme:dark){svg{color:#e6edf3;background:#0d1117}}</style>"
 )
 AXIS = {"labelColor": "currentColor", "titleColor": "currentColor", "gridColor": "currentColor", "gridOpacity": 0.15}
+
+
+CAPTION_CHARACTERS = 90  # of a line
+PNG_SCALE = 2.0
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart of a page, with what the page says of it."""
+
+    name: str  # of the file
+    chart: Chart
+    title: str
+    caption: str
+
+    def specification(self, base: str) -> Spec:
+        """The picture with its title and caption in it."""
+        said = [line for text in (self.caption, *self.chart.notes) for line in wrap(text, CAPTION_CHARACTERS)]
+        name = self.title.removesuffix(self.caption).rstrip(": ") or self.title
+        title = {"text": wrap(name, CAPTION_CHARACTERS), "subtitle": said, "anchor": "start"}
+        colours = {"color": "currentColor", "subtitleColor": "currentColor"}
+        return {**specification(self.chart, base), "title": {**title, **colours}}
+
+
+def write_svg(pictures: Sequence[Picture], directory: Path, base: str) -> list[Path]:
+    """One file a chart. Raises OSError."""
+    return [_write(directory / f"{one.name}.svg", svg(one.specification(base)).encode()) for one in pictures]
+
+
+def write_png(pictures: Sequence[Picture], directory: Path, base: str) -> list[Path]:
+    """One file a chart, black on white. Raises OSError."""
+    return [_write(directory / f"{one.name}.png", _png(one.specification(base))) for one in pictures]
+
+
+def _png(spec: Spec) -> bytes:
+    white = {**spec, "config": {**spec["config"], "background": "white"}}
+    return bytes(vl_convert.svg_to_png(_drawn(white), scale=PNG_SCALE))
+
+
+def _write(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
 
 
 def specification(chart: Chart, base: str = "base") -> Spec:
@@ -50,9 +95,12 @@ def _replaced(part: Any, words: Mapping[str, str]) -> Any:
 
 def svg(spec: Spec) -> str:
     """Draw it. Its text ends with the specification's hash, for fonts differ from machine to machine."""
-    drawn = str(vl_convert.vegalite_to_svg(spec)).replace(PART, ", ")  # no character of an SVG, in labels for readers
-    head, _, rest = drawn.partition(">")
+    head, _, rest = _drawn(spec).partition(">")
     return f"{head}>{STYLE}{rest}\n<!-- specification {fingerprint(spec)} -->\n"
+
+
+def _drawn(spec: Spec) -> str:
+    return str(vl_convert.vegalite_to_svg(spec)).replace(PART, ", ")  # no character of an SVG, in labels for readers
 
 
 def fingerprint(spec: Spec) -> str:

@@ -1,0 +1,115 @@
+"""Two probes of other times or machines, side by side, and what else differs between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console
+
+from acidtest.analysis.compare import Judged, judge
+from acidtest.analysis.summary import Summary, median, ratio
+from acidtest.audit.flushes import label
+from acidtest.journal.diagnosis import Diagnosis
+from acidtest.journal.probe import DURABLE, ProbeRecording
+from acidtest.report import verdicts
+from acidtest.report.fitted import Column, print_fitted
+from acidtest.report.numbers import interval, number, percent
+from acidtest.report.probe import layer_text
+from acidtest.words import counted
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One way of writing in both probes."""
+
+    name: str  # "fdatasync, overwrite, 4,096 bytes, 1 writer"
+    a_per_s: float | None
+    b_per_s: float | None
+    ratio: Summary  # of B to A
+    judged: Judged
+
+
+@dataclass(frozen=True)
+class ProbesSideBySide:
+    """Probe B read against probe A."""
+
+    pairs: Sequence[Pair]
+    different: Sequence[dict[str, str]]  # what, a, b
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ways": [asdict(pair) | {"ratio": asdict(pair.ratio), **asdict(pair.judged)} for pair in self.pairs],
+            "different": list(self.different),
+        }
+
+    def show(self, console: Console) -> None:
+        columns: list[Column] = [
+            Column("way of writing", lambda pair: pair.name, right=False),
+            Column("A blocks/s", lambda pair: number(pair.a_per_s)),
+            Column("B blocks/s", lambda pair: number(pair.b_per_s)),
+            Column("B (A = 100)", lambda pair: percent(pair.ratio)),
+            Column("95 %", lambda pair: interval(pair.ratio, 100), drop=1),
+            Column("B is", lambda pair: pair.judged.verdict, right=False),
+        ]
+        print_fitted(columns, self.pairs, console, "--json has all")
+        for sentence in verdicts.explained(pair.judged for pair in self.pairs):
+            console.print(sentence, style="dim", markup=False, highlight=False)
+        for line in self.different:
+            said = f"differs: {line['what']}: A {line['a']}, B {line['b']}"
+            console.print(said, style="yellow", soft_wrap=True, markup=False)
+
+
+def probes_side_by_side(
+    one: ProbeRecording, two: ProbeRecording, diagnoses: tuple[Diagnosis, Diagnosis] | None = None
+) -> ProbesSideBySide:
+    """Pair the durable ways of writing of two probes; of two diagnoses it is also told what else they found otherwise.
+
+    Ways that differ in the method alone form one family of Holm's correction: five repetitions bear six of them.
+    """
+    before, after = _rates(one), _rates(two)
+    pairs = []
+    for family in dict.fromkeys(family for family, _ in before):
+        shared = [way for way in before if way[0] == family and way in after]
+        judged = judge([(after[way], before[way]) for way in shared])
+        pairs += [
+            Pair(
+                f"{way[1]}, {family}", median(before[way]), median(after[way]), ratio(after[way], before[way]), verdict
+            )
+            for way, verdict in zip(shared, judged, strict=True)
+        ]
+    a, b = _facts(one, diagnoses and diagnoses[0]), _facts(two, diagnoses and diagnoses[1])
+    different = [
+        {"what": what, "a": a.get(what, "–"), "b": b.get(what, "–")}
+        for what in dict.fromkeys([*a, *b])
+        if a.get(what) != b.get(what)
+    ]
+    return ProbesSideBySide(pairs, different)
+
+
+def _rates(recording: ProbeRecording) -> dict[tuple[str, str], list[float]]:
+    """Durable blocks a second, one a repetition, by what is written and by which method."""
+    rates = {}
+    for position, row in enumerate(recording.rows):
+        if row.method in DURABLE and (probed := recording.of(position)):
+            written = f"{row.pattern}, {row.block_bytes:,} bytes, {counted(row.writers, 'writer')}"
+            rates[written, label(row.method)] = [one.writes_per_s for one in probed]
+    return rates
+
+
+def _facts(recording: ProbeRecording, diagnosis: Diagnosis | None) -> dict[str, str]:
+    facts = {"path": recording.path, "begun": recording.started_at}
+    facts |= {f"machine {name}": str(value) for name, value in recording.machine.model_dump().items()}
+    facts |= {f"layer {depth}": layer_text(layer) for depth, layer in enumerate(recording.layers, start=1)}
+    if diagnosis is None:
+        return facts
+    if seen := diagnosis.processor:
+        facts["processor, MB/s compressed"] = number(seen.deflate_mb_per_s)
+        facts["processor, taken by the host"] = f"{seen.stolen:.1%}"
+    if database := diagnosis.database:
+        facts["database, bytes"] = f"{database.bytes:,}" if database.bytes is not None else "–"
+        facts |= {f"database, {name}": str(value) for name, value in database.facts.items()}
+    if audited := diagnosis.audited:
+        facts |= {f"setting {one.name}": one.value for one in audited.settings}
+    return facts
