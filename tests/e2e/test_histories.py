@@ -54,7 +54,7 @@ def test_a_history_that_loses_is_made_smaller_and_loses_again(acidtest: Callable
     asked = ("powercut", file, "--only", "history/sqlite/drive", "--out", out)
     ran = acidtest(*asked, "--smaller", "1", environment=environment)
     assert ran.returncode == 1, ran.stdout + ran.stderr
-    terminals = [int(many) for many in re.findall(r"^.*terminals = (\d+).*: lost: ", ran.stdout, re.MULTILINE)]
+    terminals = [int(many) for many in re.findall(r"^.*terminals = (\d+).*: \d+ lost: ", ran.stdout, re.MULTILINE)]
     assert terminals[:2] == [3, 1], ran.stdout
     again = acidtest("powercut", out / "smaller.toml", "--cuts", "1", "--out", tmp_path / "again", "--json",
                      environment=environment)  # fmt: skip

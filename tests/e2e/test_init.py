@@ -261,7 +261,7 @@ def terminal() -> Iterator[Callable[..., Terminal]]:
 
 def test_a_dialogue_in_a_terminal_ends_with_a_file(terminal: Callable[..., Terminal]) -> None:
     asked = terminal("--engine", "sqlite")
-    asked.answer("What is to be found out", b"2\n")
+    asked.answer("What is to be found out", b"durability\n")
     asked.answer("Also levels at which a power cut may break the database", b"no\n")
     asked.answer("On which storage", b"\n")
     asked.answer("How long may it take", b"1m\n")

@@ -122,7 +122,7 @@ def test_a_fault_that_is_known_is_one_of_the_page_of_engines() -> None:
     assert {name for name, fault in faults.items() if fault} == {
         name for name in faults if name.startswith("firebird-")
     }
-    assert all(re.search(r"\(docs/ENGINES\.md\)$", fault) for fault in faults.values() if fault)
+    assert all(re.search(r"\(acidtest help docs/ENGINES\.md\)$", fault) for fault in faults.values() if fault)
 
 
 def test_levels_are_the_weakest_first() -> None:

@@ -246,10 +246,8 @@ def kill_worker(explored: Explored, client: subprocess.Popen[bytes]) -> None:
     os.kill(next(pid for pid, command in running.items() if "spawn_main" in command), signal.SIGKILL)
 
 
-@pytest.mark.parametrize(
-    "happens",
-    [kill_lab, *(pytest.param(one, marks=pytest.mark.long) for one in (kill_client, stop_client, kill_worker))],
-)
+@pytest.mark.long  # the deaths at whatever moment, above, are those of labs at hand
+@pytest.mark.parametrize("happens", [kill_lab, kill_client, stop_client, kill_worker])
 def test_whatever_dies_no_state_is_looked_at_twice(
     tmp_path: Path, happens: Callable[[Explored, subprocess.Popen[bytes]], None]
 ) -> None:
