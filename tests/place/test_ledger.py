@@ -224,10 +224,20 @@ def test_a_recycled_pid_is_not_signalled(tmp_path: Path) -> None:
         stranger.wait()
 
 
-@pytest.mark.parametrize("mark", ["", "of another directory"])
-def test_a_directory_without_our_mark_is_not_removed(tmp_path: Path, mark: str) -> None:
+@pytest.mark.parametrize("mark", [None, ""])
+def test_a_directory_whose_lab_was_killed_before_it_was_marked_is_removed(tmp_path: Path, mark: str | None) -> None:
+    (tmp_path / "mine").mkdir()
+    if mark is not None:
+        (tmp_path / "mine" / MARK).write_text(mark)
+    killed_lab(f'ledger._made("directory", path={str(tmp_path / "mine")!r})')
+    assert release_leftovers()
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize("mark", [None, "", "of another directory"])
+def test_a_directory_without_our_mark_is_not_removed(tmp_path: Path, mark: str | None) -> None:
     (tmp_path / "theirs").mkdir()
-    if mark:
+    if mark is not None:
         (tmp_path / "theirs" / MARK).write_text(mark)
     (tmp_path / "theirs" / "data").write_text("precious")
     killed_lab(f'ledger._made("directory", path={str(tmp_path / "theirs")!r})')

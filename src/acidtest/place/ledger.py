@@ -588,14 +588,18 @@ def _kill(pid: int, start_time: str) -> bool:
 def _remove_directory(path: Path, id: str) -> bool:  # noqa: A002
     mark = path / MARK
     try:
-        ours = mark.read_bytes() == id.encode()
+        marked = mark.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        # Killed between making it and marking it: then it is empty, and removing an empty directory loses nothing.
+        marked = b""
+    if not marked:
+        # Killed before it was marked: then it holds no more than the empty mark, and removing that loses nothing.
         with contextlib.suppress(OSError):
+            if list(path.iterdir()) == [mark]:
+                mark.unlink()
             path.rmdir()
             return True
         return False
-    if not ours:
+    if marked != id.encode():
         return False
     if mounts.mounted_below(path):
         raise OSError(errno.EBUSY, "something is mounted in it", str(path))
