@@ -1,11 +1,12 @@
 """An embedded Firebird from its wheel, for a program that needs nothing else of it: ``firebird-embedded`` on PyPI.
 
-``start(version)`` installs the wheel into a folder of its own, and starts the program anew with the environment that
-the engine needs. From then on firebird-driver loads that engine.
+``begun`` installs the wheel into a folder of its own, and starts the program anew with the environment that the engine
+needs. From then on firebird-driver loads that engine.
 """
 
 from __future__ import annotations
 
+import argparse
 import atexit
 import os
 import re
@@ -24,7 +25,25 @@ FINISHED = re.compile(r"Validation finished: (\d+) errors, (\d+) warnings")
 CHILD = "FINDING_CHILD"  # a process that the program starts and kills
 
 
-def start(version: str, runtime: str | None, work: Path, settings: Mapping[str, str]) -> None:
+def options(description: str | None) -> argparse.ArgumentParser:
+    """Those that every such program has."""
+    shared = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shared.add_argument("--version", choices=WHEELS, default="5.0", help="the wheel that is installed")
+    shared.add_argument("--runtime", help="a folder with libfbclient.so.2, instead of a wheel")
+    shared.add_argument("--work", type=Path, help="a folder for wheels and databases; one in memory if none is given")
+    return shared
+
+
+def begun(asked: argparse.Namespace, name: str, settings: Mapping[str, str] | None = None) -> Path:
+    """Where the program ``name`` works, once it has begun again with its engine, which firebird-driver then loads;
+    ``settings`` are lines of firebird.conf."""
+    work = asked.work or _scratch(f"{name}-")
+    _start(asked.version, asked.runtime, work, settings or {})
+    _load()
+    return work
+
+
+def _start(version: str, runtime: str | None, work: Path, settings: Mapping[str, str]) -> None:
     """Begin again in the engine's environment; ``runtime`` is a folder with libfbclient.so.2, instead of a wheel."""
     if BEGUN in os.environ:
         return
@@ -50,10 +69,10 @@ def start(version: str, runtime: str | None, work: Path, settings: Mapping[str, 
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **environment})
 
 
-def scratch(prefix: str) -> Path:
+def _scratch(prefix: str) -> Path:
     """A new folder in memory where there is one, so that the engine waits for no drive; removed at the end.
 
-    The process begins anew in ``start``, so its name travels in the environment.
+    The process begins anew in ``_start``, so its name travels in the environment.
     """
     kept = os.environ.get(SCRATCH)
     folder = Path(kept or tempfile.mkdtemp(prefix=prefix, dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
@@ -63,8 +82,8 @@ def scratch(prefix: str) -> Path:
     return folder
 
 
-def load() -> None:
-    """Tell firebird-driver which library it loads; after ``start``."""
+def _load() -> None:
+    """Tell firebird-driver which library it loads; after ``_start``."""
     from firebird.driver import driver_config  # its import must come after the environment
 
     driver_config.fb_client_library.value = str(Path(os.environ[BEGUN]) / "libfbclient.so.2")

@@ -12,7 +12,6 @@ its rows, or not be there. Needs strace.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -32,15 +31,10 @@ WHOLE, GONE, EMPTY, UNREADABLE, IN_PART = "whole", "gone", "empty", "cannot be r
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--version", choices=embedded.WHEELS, default="5.0", help="the wheel that is installed")
-    options.add_argument("--runtime", help="a folder with libfbclient.so.2, instead of a wheel")
-    options.add_argument("--work", type=Path, help="a folder for wheels and databases; one in memory if none is given")
+    options = embedded.options(__doc__)
     options.add_argument("--do", choices=DOES, default="drop", help="what the transaction does")
     asked = options.parse_args()
-    work = asked.work or embedded.scratch("firebird-drop-table-")
-    embedded.start(asked.version, asked.runtime, work, {})
-    embedded.load()
+    work = embedded.begun(asked, "firebird-drop-table")
     if embedded.CHILD in os.environ:
         end(os.environ[embedded.CHILD], DOES[asked.do])
         return 0

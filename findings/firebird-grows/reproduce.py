@@ -11,7 +11,6 @@ written. Counts, no rates: they are the same on a slow or busy machine. Needs st
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -40,17 +39,12 @@ BETWEEN, DONE = b"a commit begins\n", b"a commit has returned\n"
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--version", choices=embedded.WHEELS, default="5.0", help="the wheel that is installed")
-    options.add_argument("--runtime", help="a folder with libfbclient.so.2, instead of a wheel")
-    options.add_argument("--work", type=Path, help="a folder for wheels and databases; one in memory if none is given")
+    options = embedded.options(__doc__)
     options.add_argument("--rows", type=int, default=1000, help="of a commit")
     options.add_argument("--commits", type=int, default=3, help="of which the first is not counted")
     options.add_argument("--page-size", type=int, default=8192)
     asked = options.parse_args()
-    work = asked.work or embedded.scratch("firebird-grows-")
-    embedded.start(asked.version, asked.runtime, work, {})
-    embedded.load()
+    work = embedded.begun(asked, "firebird-grows")
     if embedded.CHILD in os.environ:
         insert(os.environ[embedded.CHILD], asked.rows, asked.commits)
     modes = {}

@@ -10,7 +10,6 @@ counted by a scan and by their keys.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import secrets
@@ -30,16 +29,11 @@ STEP = 25  # more rows at first, for each kill
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--version", choices=embedded.WHEELS, default="5.0", help="the wheel that is installed")
-    options.add_argument("--runtime", help="a folder with libfbclient.so.2, instead of a wheel")
-    options.add_argument("--work", type=Path, help="a folder for wheels and databases; one in memory if none is given")
+    options = embedded.options(__doc__)
     options.add_argument("--kills", type=int, default=1)
     options.add_argument("--filled", type=int, default=275, help="rows that are there at first; 25 more for each kill")
     asked = options.parse_args()
-    work = asked.work or embedded.scratch("firebird-hidden-page-")
-    embedded.start(asked.version, asked.runtime, work, {})
-    embedded.load()
+    work = embedded.begun(asked, "firebird-hidden-page")
     if embedded.CHILD in os.environ:
         insert(os.environ[embedded.CHILD])
     from firebird.driver import connect

@@ -11,7 +11,6 @@ by the old one. Nobody is killed, and everything commits.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -24,15 +23,10 @@ DEFAULT = 7
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--version", choices=embedded.WHEELS, default="5.0", help="the wheel that is installed")
-    options.add_argument("--runtime", help="a folder with libfbclient.so.2, instead of a wheel")
-    options.add_argument("--work", type=Path, help="a folder for wheels and databases; one in memory if none is given")
+    options = embedded.options(__doc__)
     options.add_argument("--without-another", action="store_true", help="A prepares no other statement")
     asked = options.parse_args()
-    work = asked.work or embedded.scratch("firebird-not-null-")
-    embedded.start(asked.version, asked.runtime, work, {})
-    embedded.load()
+    work = embedded.begun(asked, "firebird-not-null")
     from firebird.driver import DatabaseError, connect, create_database
 
     database = str(Path(tempfile.mkdtemp(dir=work)) / "one-table.fdb")

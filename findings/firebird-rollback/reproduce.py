@@ -9,7 +9,6 @@ commits, so the value must still be 0 at the end.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -22,19 +21,14 @@ import embedded
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--version", choices=embedded.WHEELS, default="5.0", help="the wheel that is installed")
-    options.add_argument("--runtime", help="a folder with libfbclient.so.2, instead of a wheel")
-    options.add_argument("--work", type=Path, help="a folder for wheels and databases; one in memory if none is given")
+    options = embedded.options(__doc__)
     options.add_argument("--seconds", type=float, default=20)
     options.add_argument("--threads", type=int, default=3)
     options.add_argument("--no-wait", action="store_true", help="an update conflict is an error at once")
     options.add_argument("--no-auto-undo", action="store_true", help="isc_tpb_no_auto_undo")
     options.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a line of firebird.conf")
     asked = options.parse_args()
-    work = asked.work or embedded.scratch("firebird-rollback-")
-    embedded.start(asked.version, asked.runtime, work, dict(one.split("=", 1) for one in asked.set))
-    embedded.load()
+    work = embedded.begun(asked, "firebird-rollback", dict(one.split("=", 1) for one in asked.set))
     from firebird.driver import TPB, Isolation, connect, create_database
     from firebird.driver.types import DatabaseError
 

@@ -12,7 +12,6 @@ all writes before it, and of its page only the first sector of the drive. The en
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -37,10 +36,7 @@ KINDS = {1: "header", 2: "free space", 3: "transactions", 4: "pointer", 5: "data
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--version", choices=embedded.WHEELS, default="5.0", help="the wheel that is installed")
-    options.add_argument("--runtime", help="a folder with libfbclient.so.2, instead of a wheel")
-    options.add_argument("--work", type=Path, help="a folder for wheels and databases; one in memory if none is given")
+    options = embedded.options(__doc__)
     options.add_argument("--page-size", type=int, default=8192)
     options.add_argument("--sector", type=int, default=4096, help="bytes that the drive writes whole")
     options.add_argument("--kept", choices=("first", "last", "all"), default="first", help="sectors of the last write")
@@ -48,9 +44,7 @@ def main() -> int:
     options.add_argument("--states", type=int, default=0, help="at most so many, evenly chosen; 0 is every write")
     options.add_argument("--examples", type=int, default=2, help="damaged states that are told of in full")
     asked = options.parse_args()
-    work = asked.work or embedded.scratch("firebird-torn-page-")
-    embedded.start(asked.version, asked.runtime, work, {})
-    embedded.load()
+    work = embedded.begun(asked, "firebird-torn-page")
     if os.environ.get(embedded.CHILD) == "check":
         return check()
     if embedded.CHILD in os.environ:

@@ -11,7 +11,6 @@ killed. Then everybody disconnects, and the database is validated and read anew.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -31,15 +30,10 @@ FORMATS = (
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--version", choices=embedded.WHEELS, default="5.0", help="the wheel that is installed")
-    options.add_argument("--runtime", help="a folder with libfbclient.so.2, instead of a wheel")
-    options.add_argument("--work", type=Path, help="a folder for wheels and databases; one in memory if none is given")
+    options = embedded.options(__doc__)
     options.add_argument("--in-turn", action="store_true", help="B begins when A has committed")
     asked = options.parse_args()
-    work = asked.work or embedded.scratch("firebird-two-alters-")
-    embedded.start(asked.version, asked.runtime, work, {})
-    embedded.load()
+    work = embedded.begun(asked, "firebird-two-alters")
     if embedded.CHILD in os.environ:
         read(os.environ[embedded.CHILD])
     from firebird.driver import DatabaseError, connect, create_database

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,11 @@ def reproduce(name: str, *options: str) -> tuple[int, dict[str, Any]]:
     found: dict[str, Any] = json.loads(ended.stdout)
     assert found["finding"] == name
     return ended.returncode, found
+
+
+def of_each_version(test: Callable[..., None]) -> Callable[..., None]:
+    versions = pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
+    return pytest.mark.sampled(1)(versions(pytest.mark.usefixtures("engines_installed")(test)))
 
 
 def runtime(version: str) -> str:
@@ -60,18 +66,14 @@ def test_each_says_what_is_known_and_what_is_guessed(name: str) -> None:
     assert any(f"../findings/{name}/README.md" in page for page in documents)
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
-@pytest.mark.usefixtures("engines_installed")
+@of_each_version
 def test_rows_on_a_page_that_counts_as_empty_are_hidden_after_a_kill(version: str, tmp_path: Path) -> None:
     code, found = reproduce("firebird-hidden-page", "--runtime", runtime(version), "--work", str(tmp_path))
     assert f"Firebird {version}" in found["version"]
     assert (code, found["kills"], found["hidden_from_scans"], found["missing_by_key"]) == (SHOWN, 1, 1, 0)
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
-@pytest.mark.usefixtures("engines_installed")
+@of_each_version
 def test_a_kill_within_the_commit_of_a_drop_leaves_a_table_without_pages(version: str, tmp_path: Path) -> None:
     asked = ("--runtime", runtime(version), "--work", str(tmp_path))
     code, found = reproduce("firebird-drop-table", *asked)
@@ -83,9 +85,7 @@ def test_a_kill_within_the_commit_of_a_drop_leaves_a_table_without_pages(version
     assert set(found["table"]) <= {"whole", "empty"}
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
-@pytest.mark.usefixtures("engines_installed")
+@of_each_version
 def test_an_old_statement_writes_null_into_a_new_column(version: str, tmp_path: Path) -> None:
     asked = ("--runtime", runtime(version), "--work", str(tmp_path))
     code, found = reproduce("firebird-not-null", *asked)
@@ -94,9 +94,7 @@ def test_an_old_statement_writes_null_into_a_new_column(version: str, tmp_path: 
     assert (code, set(found["rows"].values())) == (NOT_SHOWN, {7})
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
-@pytest.mark.usefixtures("engines_installed")
+@of_each_version
 def test_a_column_that_was_refused_leaves_its_format(version: str, tmp_path: Path) -> None:
     asked = ("--runtime", runtime(version), "--work", str(tmp_path))
     code, found = reproduce("firebird-two-alters", *asked)
@@ -106,9 +104,7 @@ def test_a_column_that_was_refused_leaves_its_format(version: str, tmp_path: Pat
     assert (code, found["rdb_formats"], found["rows"]) == (NOT_SHOWN, [1, 2, 3], [1, 2, 3])
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
-@pytest.mark.usefixtures("engines_installed")
+@of_each_version
 def test_a_torn_page_brings_rows_that_nobody_wrote_and_a_whole_one_does_not(version: str, tmp_path: Path) -> None:
     asked = ("--runtime", runtime(version), "--work", str(tmp_path), "--transactions", "20", "--states", "10")
     code, found = reproduce("firebird-torn-page", *asked)
@@ -169,9 +165,7 @@ def test_a_large_value_is_not_flushed_and_the_row_that_names_it_is() -> None:
     assert "in a file of its own" in subprocess.run(command, check=False, capture_output=True, text=True).stderr
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
-@pytest.mark.usefixtures("engines_installed")
+@of_each_version
 def test_a_commit_waits_for_each_page_with_forced_writes_and_not_without(version: str, tmp_path: Path) -> None:
     asked = ("--runtime", runtime(version), "--work", str(tmp_path), "--rows", "300")
     code, found = reproduce("firebird-grows", *asked)
