@@ -33,9 +33,8 @@ from acidtest.workload import BY_KIND
 HISTORY = BY_KIND["history"].model_validate({"terminals": 3, "rows": 30, "open_ms": 20, "count": 60})
 CONDITIONS = set(HISTORY.conditions())
 RUN = RunPhase(terminals=3, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=60), retries=1000)
-ALONE = RUN.model_copy(
-    update={"terminals": 1}
-)  # what several roll back may stay in Firebird (findings/firebird-rollback)
+# What several roll back may stay in Firebird: findings/firebird-rollback.
+ALONE = RUN.model_copy(update={"terminals": 1})
 SQL = Path(__file__).parents[2] / "rig" / "workload" / "src" / "history"
 
 

@@ -72,9 +72,8 @@ def test_a_worker_that_does_not_say_that_it_has_started_is_not_waited_for_withou
     python.write_text("#!/bin/sh\nexec sleep 600\n")
     python.chmod(0o755)
     file = hosts.fleet(tmp_path / "fleet.toml")
-    file.write_text(
-        file.read_text().replace(sys.executable, str(python))
-    )  # of all hosts: one that works may be slower than that, too
+    # Of all hosts: one that works may be slower than that, too.
+    file.write_text(file.read_text().replace(sys.executable, str(python)))
     with pytest.raises(AcidtestError) as error, cluster.opened(read(file), file):
         pass
     assert ": its worker did not say within 3 s that it has started" in error.value.message

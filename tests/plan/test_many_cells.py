@@ -26,9 +26,9 @@ from acidtest.powercut.conductor import chosen
 from factory import recording
 from support import work_of
 
-# SQLite has no page_buffers, so that combinations become equal; one entry excludes some.
 pytestmark = pytest.mark.slow
 
+# SQLite has no page_buffers, so that combinations become equal; one entry excludes some.
 TEXT = """
 name = "many"
 title = "Many [of] them"

@@ -39,13 +39,14 @@ def compare(
                 "make what differs levels of one search; the rates that were found: "
                 f"acidtest report {shlex.quote(str(directory))}",
             )
-    bare = [(one / probe.NAME).exists() and not (one / NAME).exists() for one in (a, b)]
-    for only, other in ((a, b), (b, a)) if any(bare) else ():
-        if not (other / probe.NAME).exists():
-            raise BadInput(f"{only}: holds a probe, and {other} holds none", "compare two of the same kind")
-    probes = _probes(a, b) if all((one / probe.NAME).exists() for one in (a, b)) else None
+    probed, ran = ([(one / name).exists() for one in (a, b)] for name in (probe.NAME, NAME))
+    if any(has and not runs_too for has, runs_too in zip(probed, ran, strict=True)):
+        for only, other, has in ((a, b, probed[1]), (b, a, probed[0])):
+            if not has:
+                raise BadInput(f"{only}: holds a probe, and {other} holds none", "compare two of the same kind")
+    probes = _probes(a, b) if all(probed) else None
     runs = None
-    if probes is None or all((one / NAME).exists() for one in (a, b)):
+    if probes is None or all(ran):
         runs = _runs(a, b, ignore or (), needed=not (probes and probes.pairs))
     if json:
         told = {**(runs.as_json() if runs else {}), **({"probes": probes.as_json()} if probes else {})}
@@ -56,7 +57,7 @@ def compare(
         probes.show(console)
     if runs and runs.pairs:
         runs.show(console)
-    elif any((one / NAME).exists() for one in (a, b)):
+    elif any(ran):
         console.print("Cells are in one of the two only, or have no combination of levels in common.", style="dim")
 
 

@@ -7,7 +7,7 @@ import re
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -17,6 +17,9 @@ from rich.text import Text
 from acidtest.cli import complete, shipped
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput, cannot_write
+
+if TYPE_CHECKING:
+    from acidtest.plan import Plan
 
 app = typer.Typer(
     help="List and copy the shipped experiments. Every command that takes FILE.toml takes @NAME for one of them.",
@@ -38,13 +41,13 @@ class _Listed:
 @app.command("list")
 def list_(json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
     """List the shipped experiments: name, title, question, and about how long each takes."""
-    from acidtest import experiment
+    from acidtest.cli.planning import planned
 
     rows = []
     for name, file in shipped.experiments().items():
-        read = experiment.read(file)
-        question = " ".join(read.question.split())
-        rows.append(_Listed(name, read.title, question, _seconds(file, True), _seconds(file, False), str(file)))
+        small, whole = (planned(file, quick=quick) for quick in (True, False))
+        question = " ".join(whole.experiment.question.split())
+        rows.append(_Listed(name, whole.experiment.title, question, _seconds(small), _seconds(whole), str(file)))
     if json:
         print(json_.dumps([asdict(row) for row in rows], indent=2))
         return
@@ -56,13 +59,11 @@ def list_(json: Annotated[bool, typer.Option("--json", help="Print the list as J
         console.print(Padding(Text(f"{asks}\n{lasts}", "dim"), (0, 0, 0, 4), expand=False))
 
 
-def _seconds(file: Path, quick: bool) -> int:
+def _seconds(plan: Plan) -> int:
     """How long it is assumed to take, as ``acidtest plan`` says."""
-    from acidtest.cli.planning import planned
     from acidtest.conductor import assumed_seconds
     from acidtest.plan import typical_seconds
 
-    plan = planned(file, quick=quick)
     return round(assumed_seconds(plan) if plan.experiment.search is None else typical_seconds(plan))
 
 

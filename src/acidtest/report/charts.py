@@ -124,8 +124,9 @@ def database_size(table: Table, looks: Looks) -> Chart | None:
     """Tables and indexes of the databases that grew while they were measured, a line a repetition."""
 
     def points(line: Line, one: Recording) -> Points:
-        grows = line.sizes and line.sizes.database_grew and one.sizes
-        return [(of.at_s, of.database_bytes / 1e6) for of in one.sizes.samples] if grows and one.sizes else []
+        if one.sizes is None or line.sizes is None or not line.sizes.database_grew:
+            return []
+        return [(of.at_s, of.database_bytes / 1e6) for of in one.sizes.samples]
 
     return _repetitions(table, looks, points, "database, MB", None, ",~r")
 

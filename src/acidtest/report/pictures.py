@@ -27,8 +27,6 @@ STYLE = (
     "@media(prefers-color-scheme:dark){svg{color:#e6edf3;background:#0d1117}}</style>"
 )
 AXIS = {"labelColor": "currentColor", "titleColor": "currentColor", "gridColor": "currentColor", "gridOpacity": 0.15}
-
-
 CAPTION_CHARACTERS = 90  # of a line
 PNG_SCALE = 2.0
 

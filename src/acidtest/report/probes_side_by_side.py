@@ -13,10 +13,10 @@ from acidtest.analysis.summary import Summary, median, ratio
 from acidtest.audit.flushes import label
 from acidtest.journal.diagnosis import Diagnosis
 from acidtest.journal.probe import DURABLE, ProbeRecording
-from acidtest.report import verdicts
-from acidtest.report.fitted import Column, print_fitted
-from acidtest.report.numbers import interval, number, percent
+from acidtest.report.fitted import Column
+from acidtest.report.numbers import number
 from acidtest.report.probe import layer_text
+from acidtest.report.side_by_side import differing, print_different, print_pairs
 from acidtest.words import counted
 
 
@@ -45,20 +45,13 @@ class ProbesSideBySide:
         }
 
     def show(self, console: Console) -> None:
-        columns: list[Column] = [
+        columns = [
             Column("way of writing", lambda pair: pair.name, right=False),
             Column("A blocks/s", lambda pair: number(pair.a_per_s)),
             Column("B blocks/s", lambda pair: number(pair.b_per_s)),
-            Column("B (A = 100)", lambda pair: percent(pair.ratio)),
-            Column("95 %", lambda pair: interval(pair.ratio, 100), drop=1),
-            Column("B is", lambda pair: pair.judged.verdict, right=False),
         ]
-        print_fitted(columns, self.pairs, console, "--json has all")
-        for sentence in verdicts.explained(pair.judged for pair in self.pairs):
-            console.print(sentence, style="dim", markup=False, highlight=False)
-        for line in self.different:
-            said = f"differs: {line['what']}: A {line['a']}, B {line['b']}"
-            console.print(said, style="yellow", soft_wrap=True, markup=False)
+        print_pairs(columns, self.pairs, console)
+        print_different(self.different, console)
 
 
 def probes_side_by_side(
@@ -79,13 +72,8 @@ def probes_side_by_side(
             )
             for way, verdict in zip(shared, judged, strict=True)
         ]
-    a, b = _facts(one, diagnoses and diagnoses[0]), _facts(two, diagnoses and diagnoses[1])
-    different = [
-        {"what": what, "a": a.get(what, "–"), "b": b.get(what, "–")}
-        for what in dict.fromkeys([*a, *b])
-        if a.get(what) != b.get(what)
-    ]
-    return ProbesSideBySide(pairs, different)
+    facts = (_facts(one, diagnoses and diagnoses[0]), _facts(two, diagnoses and diagnoses[1]))
+    return ProbesSideBySide(pairs, differing(*facts))
 
 
 def _rates(recording: ProbeRecording) -> dict[tuple[str, str], list[float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -49,17 +49,11 @@ class SideBySide:
             Column("levels", lambda pair: name_of(pair.one, pair.shared), right=False),
             Column(f"A {unit}/s", lambda pair: number(median(pair.one.goodput_per_s()))),
             Column(f"B {unit}/s", lambda pair: number(median(pair.two.goodput_per_s()))),
-            Column("B (A = 100)", lambda pair: percent(pair.ratio)),
-            Column("95 %", lambda pair: interval(pair.ratio, 100), drop=1),
-            Column("B is", lambda pair: pair.judged.verdict, right=False),
         ]
-        print_fitted(columns, self.pairs, console, "--json has all")
-        for sentence in verdicts.explained(pair.judged for pair in self.pairs):
-            console.print(sentence, style="dim", markup=False, highlight=False)
+        print_pairs(columns, self.pairs, console)
         if self.unpaired:
             console.print(f"{counted(self.unpaired, 'row is', 'rows are')} in one of the two only.", style="dim")
-        for line in self.different:
-            console.print(f"differs: {line['what']}: A {line['a']}, B {line['b']}", style="yellow", soft_wrap=True)
+        print_different(self.different, console)
         console.print("Mann-Whitney at 5 %, corrected over all rows (Holm); intervals are 95 %.", style="dim")
 
 
@@ -89,6 +83,33 @@ class Pair:
             "ratio": asdict(self.ratio),
             **asdict(self.judged),
         }
+
+
+def print_pairs(columns: Sequence[Column], pairs: Sequence[Any], console: Console) -> None:
+    """What was compared, by its own ``columns``, and behind them the ratio of B to A and its verdict."""
+    compared = [
+        Column("B (A = 100)", lambda pair: percent(pair.ratio)),
+        Column("95 %", lambda pair: interval(pair.ratio, 100), drop=1),
+        Column("B is", lambda pair: pair.judged.verdict, right=False),
+    ]
+    print_fitted([*columns, *compared], pairs, console, "--json has all")
+    for sentence in verdicts.explained(pair.judged for pair in pairs):
+        console.print(sentence, style="dim", markup=False, highlight=False)
+
+
+def print_different(different: Sequence[Mapping[str, str]], console: Console) -> None:
+    for line in different:
+        said = f"differs: {line['what']}: A {line['a']}, B {line['b']}"
+        console.print(said, style="yellow", soft_wrap=True, markup=False)
+
+
+def differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[dict[str, str]]:
+    """What two sets of facts do not share: what, a, b."""
+    return [
+        {"what": what, "a": a.get(what, "–"), "b": b.get(what, "–")}
+        for what in dict.fromkeys([*a, *b])
+        if a.get(what) != b.get(what)
+    ]
 
 
 def side_by_side(one: Journal, two: Journal, ignore: Collection[str] = ()) -> SideBySide:
@@ -142,12 +163,7 @@ def _compared(pairs: list[tuple[Row, Row]]) -> list[Pair]:
 
 def _differences(one: Journal, two: Journal, ignore: Collection[str]) -> list[dict[str, str]]:
     """Machine, place, engine versions and settings in force that the runs do not share."""
-    a, b = _facts(one, ignore), _facts(two, ignore)
-    return [
-        {"what": what, "a": a.get(what, "–"), "b": b.get(what, "–")}
-        for what in dict.fromkeys([*a, *b])
-        if a.get(what) != b.get(what)
-    ]
+    return differing(_facts(one, ignore), _facts(two, ignore))
 
 
 def _facts(journal: Journal, ignore: Collection[str]) -> dict[str, str]:
