@@ -25,6 +25,7 @@ from acidtest.analysis.growth.held_out import exact_interval
 from acidtest.analysis.summary import Interval
 from acidtest.journal.models import DatabaseSize, Forecast, Journal, Recording
 from acidtest.report.growth import growth
+from support import times
 
 GB = 1e9
 SIZES = [1.0, 1.5, 2.0, 3.0, 4.0, 6.0]
@@ -163,7 +164,7 @@ def test_forecasts_of_known_truth_hold_as_often_as_they_say() -> None:
     """Of series whose laws are known, each forecasting its last, held-out size: 95 % must not be shown to be too much."""
     held = of = 0
     for law in ("constant", "power", "logarithmic time"):
-        for seed in range(20):
+        for seed in range(times(12, 20)):
             series = made(law, seed)
             *known, last = series.points
             prediction = analyse(Series(law, tuple(known))).predict(last.bytes)

@@ -72,6 +72,7 @@ def test_the_same_runs_give_the_same_search_again() -> None:
     assert next_step(again, Rules()) == found
 
 
+@pytest.mark.slow
 def test_a_server_that_stands_still_in_a_tenth_of_its_runs_is_not_taken_for_a_slower_one() -> None:
     truth = true_rate_per_s("M/D/1", SERVICE_MS, 0.99, 20.0)
     near = dict.fromkeys((False, True), 0)

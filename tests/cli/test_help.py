@@ -216,7 +216,9 @@ PAGE = re.compile(r"(acidtest help )?\b(docs/[A-Z-]+\.md)")
 def test_whoever_is_sent_to_a_page_can_print_it() -> None:
     """Also from the wheel, beside which no docs/ lies: by ``acidtest help``, in every text of the code."""
     for file in sorted(Path(package.__file__).parent.rglob("*.py")):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        if not PAGE.search(source := file.read_text(encoding="utf-8")):
+            continue
+        tree = ast.parse(source)
         remarks = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         for text in (text for text in texts if id(text) not in remarks):

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support import ACIDTEST, journal_lines, times
 
 # In the order that the seed draws, the cell of this machine is the first: the guest boots once, and lives to the end.
@@ -65,6 +67,7 @@ def kill_and_clean(acidtest: Callable[..., Any], file: Path, out: Path, delay_s:
     assert was_up, about  # else nothing was tried
 
 
+@pytest.mark.long  # make test has tests/guest, and test_whole_machine.py as a user meets it
 def test_jfs_beside_the_raw_disk_of_the_same_guest(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     file, out = tmp_path / "guest.toml", tmp_path / "out"
     file.write_text(MATRIX)

@@ -17,7 +17,7 @@ from support import journal_lines, times
 Command = Callable[..., Any]
 
 
-AS_KIT = pytest.mark.parametrize("sessions", ["as_kit", "prepared"])
+AS_KIT = pytest.mark.parametrize("sessions", ["as_kit", pytest.param("prepared", marks=pytest.mark.long)])
 
 
 def experiment(tmp_path: Path, engines: list[str], more: str = "count = 60") -> Path:

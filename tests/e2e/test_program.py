@@ -96,10 +96,10 @@ def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Callable[...
 def test_crash_states_of_a_program(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "faults.toml"
     text = FAULTS.replace("@OUTSIDE@", str(tmp_path)).replace('"disk"', '"disk"\ndisk_failure = "crash-states"')
-    file.write_text(f'{text}disk_states = 8\n[factors]\ndurability = ["sound", "buffered", "unflushed"]\n')
+    file.write_text(f'{text}disk_states = 4\n[factors]\ndurability = ["sound", "buffered", "unflushed"]\n')
     _, told = cut(acidtest, file, tmp_path / "out", "--cuts", "1")
     found = {one["levels"]["durability"]: (one["verdict"], one["crash_states"]) for one in told["combinations"]}
-    assert found["sound"] == ("survived", 8)
+    assert found["sound"] == ("survived", 4)
     assert found["buffered"][0] != "survived"
     assert found["unflushed"][0] == "lost"
 

@@ -37,11 +37,9 @@ FAILURES = ("lost-disk", "both-powers", "lost-link", "cut")
 # Failures alternate over the modes of each kind of replica, so that all of them come.
 USUAL = {
     ("postgresql-15", "synchronous", "cut"),  # asynchronous: test_replication.py
-    ("mariadb-10.11", "asynchronous", "lost-disk"),
     ("mariadb-10.11", "semi-synchronous", "both-powers"),
     ("mysql-9.7", "semi-synchronous", "lost-disk"),
     ("firebird-4.0-server", "asynchronous", "lost-link"),
-    ("firebird-4.0-server", "synchronous", "both-powers"),
 }
 ALL = [(server, mode, failure) for server, modes in REPLICAS.items() for mode, failure in product(modes, FAILURES)]
 SHOWN_S = 60.0

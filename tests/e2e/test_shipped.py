@@ -34,9 +34,16 @@ MOST = {
     "size_mb": 8, "terminals": 1,
 }  # fmt: skip
 OF_CUTS = {spec.model_fields["kind"].default for spec in WORKLOADS if spec.CAN_BE_SURVEYED}
-# What make test leaves to other files: test_guest.py and test_whole_machine.py boot emulated machines, as each cell of such
-# places does, and test_maintenance.py backs up and restores.
-ELSEWHERE = {("place", "guest"), ("place", "machine"), ("workload", "maintenance")}
+# What make test leaves to other files. test_whole_machine.py boots emulated machines, as each cell of such places does, and
+# test_maintenance.py backs up and restores: experiments with these are dear.
+DEAR = {("place", "guest"), ("place", "machine"), ("workload", "maintenance")}
+# test_search.py, test_growth.py; test_places.py; test_histories.py, test_own_workload.py, test_run.py, test_servers.py and
+# tests/workload/test_replay_engines.py.
+ELSEWHERE = DEAR | {
+    *(("conductor", name) for name in ("search", "growth")),
+    *(("place", kind) for kind in ("loop", "raw")),
+    *(("workload", kind) for kind in ("history", "replay", "scan", "sql", "tpcb", "tpcc")),
+}
 SIZES, HELD_OUT = ["6 MB", "10 MB"], ["14 MB"]
 # On a busy machine a flush may take longer than such a run: then the experiment is run once more with longer ones.
 NOTHING_IN_TIME, LONGER_S = ("invalid", "no transaction was committed"), (2, 20)
@@ -189,8 +196,8 @@ def family_of(engine: str, small: dict[str, Any]) -> str:
 def cover(files: Iterable[Path]) -> set[Path]:
     """Few of these experiments, in which all members are that any of them has: always the one that adds most for its size."""
     left = {file: members(file) for file in files}
-    left = {file: found for file, found in left.items() if not found & ELSEWHERE}
-    missing = set().union(*left.values())
+    left = {file: found for file, found in left.items() if not found & DEAR}
+    missing = set().union(*left.values()) - ELSEWHERE
     chosen = set()
     while missing:
         best = max(left, key=lambda file: len(left[file] & missing) / size(file))

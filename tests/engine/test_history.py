@@ -66,6 +66,7 @@ def statements(dialect: str) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.one_of_a_family
 def test_the_model_agrees_until_something_is_planted(engine: Engine, loading: Instance, ledger: Ledger) -> None:
     instance, run = loading, ALONE if engine.family == "firebird" else RUN
     events = told(instance, ledger, [LoadPhase(), CheckPhase(), run, CheckPhase(), run, CheckPhase(), SurveyPhase()])

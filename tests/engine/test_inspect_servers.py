@@ -148,6 +148,7 @@ def test_figures_of_a_postgresql_server_are_pgstattuples(engine: Engine, postgre
     assert "vacuum-behind" in names(inspected)
 
 
+@pytest.mark.one_of_a_family
 @pytest.mark.parametrize("engine", ["mariadb-10.11", "mysql-9.7"], indirect=True)
 def test_figures_of_an_innodb_server_are_its_own(engine: Engine, innodb: Own) -> None:
     inspected = seen(innodb.url, Options(read=None, limit_s=60))

@@ -37,6 +37,7 @@ def integrity(instance: Instance, ledger: Ledger) -> Integrity:
     return instance.integrity(lambda question: asked(instance, ledger, [AskPhase(questions=[question])]))
 
 
+@pytest.mark.one_of_a_family
 def test_it_holds_until_a_page_is_damaged(loading: Instance, ledger: Ledger) -> None:
     instance = loading
     asked(instance, ledger, [LoadPhase()])

@@ -166,6 +166,7 @@ def test_postgresqls_ways_to_flush_its_log(
     agree(observed, trace, engine, "log")
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("engine", MYSQLS)
 @pytest.mark.parametrize("method", ["fsync", "O_DSYNC", "O_DIRECT"])
 def test_innodbs_ways_to_flush(

@@ -75,6 +75,7 @@ def taken(loaded: Instance, ledger: Ledger) -> Taken:
     return Taken(loaded, loaded.statistics(ask, forgetting(loaded)), ask)
 
 
+@pytest.mark.one_of_a_family
 def test_statistics_are_the_engines_own_and_of_a_damaged_database_there_are_none(
     engine: Engine, taken: Taken, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ FAMILY = Family(
         "firebird-3.0", "firebird-4.0", "firebird-5.0", "firebird-3.0-server", "firebird-4.0-server",
         "firebird-3.0-server-i386",
     ),
-    typical=("firebird-3.0", "firebird-5.0", "firebird-4.0-server"),
+    typical=("firebird-5.0", "firebird-4.0-server"),
     builds={
         "built-firebird-5.0": Build("firebird", brought("firebird-5.0")),
         "built-firebird-4.0-server": Build("firebird", firebird_server, "server"),

@@ -21,6 +21,7 @@ from acidtest.plan import Plan
 from acidtest.question import ENOUGH, QUESTIONS, Answers, Fitted, Question, fit, parts
 from acidtest.question.verdicts import repetitions_for_verdicts, shown_nothing
 from questions import FILESYSTEMS, ONE_OF_FAMILY, SERVER, SHOP, STORAGES, answers, assess
+from support import times
 
 # Where each can be answered, and with which engines beside the family's.
 FITTING = {
@@ -77,7 +78,7 @@ def test_every_question_is_answered_for_every_family_on_every_storage(question: 
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=times(10, 25))
 @given(st.data())
 def test_whatever_the_time_it_is_kept_or_the_least_is_named(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(FITTING)))

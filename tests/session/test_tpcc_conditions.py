@@ -45,7 +45,7 @@ def check(instance: Instance, target: Target, ledger: Ledger, sql: str | None = 
     return {c.name for c in checked.conditions if not c.holds}
 
 
-@pytest.mark.every_engine
+@pytest.mark.one_of_a_family
 @pytest.mark.parametrize("engine", DIALECTS, indirect=True)
 def test_each_planted_violation_is_found_and_named(
     engine: Engine, instance: Instance, tmp_path: Path, ledger: Ledger

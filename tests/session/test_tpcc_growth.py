@@ -54,7 +54,7 @@ def rows(instance: Instance, ledger: Ledger, phases: list[Phase], warehouses: in
     return {e.question: sorted([cell or "" for cell in row] for row in e.rows) for e in answers}
 
 
-@pytest.mark.every_engine
+@pytest.mark.one_of_a_family
 @pytest.mark.parametrize("engine", DIALECTS, indirect=True)
 def test_warehouses_added_to_a_database_are_those_of_a_load_at_once(
     anew: Callable[[], Instance], ledger: Ledger
