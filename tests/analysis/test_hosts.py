@@ -45,6 +45,7 @@ def test_alike_hosts_are_doubted_no_more_often_than_said() -> None:
     assert doubted <= 8  # of 150 at 1 %: 9 or more have a chance of 0.003 %
 
 
+@pytest.mark.slow
 def test_hosts_that_differ_are_found_with_how_much() -> None:
     found = [measured(seed, of_host=0.2, noise=0.02, count=6) for seed in range(30)]
     assert sum(one.differ for one in found) >= 28

@@ -15,6 +15,7 @@ from acidtest.analysis.growth import MEMORY, Landmark, Series, SizePoint, analys
 from acidtest.analysis.growth.knee import LEFT, find, smallest
 from designs import crossed
 
+pytestmark = pytest.mark.slow
 NOISE = 0.1
 
 

@@ -41,6 +41,7 @@ def test_a_planted_limit_is_found_within_5_percent_in_19_of_20_searches(kind: Ki
     assert max(runs) <= 45
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["M/M/1", "M/D/1"])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_server_that_is_full_before_the_limit_is_named_saturated(kind: Kind, seed: int) -> None:

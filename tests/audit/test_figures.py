@@ -104,6 +104,7 @@ def test_a_share_or_a_ratio_is_no_figure() -> None:
     assert [figure(cell) for cell in cells] == [1234.5, 12_000.0, 7_000_000.0, None, None, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

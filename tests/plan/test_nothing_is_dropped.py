@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -161,6 +162,7 @@ def cells_of(experiment: Experiment, command: str) -> list[Cell]:
     return list(itertools.chain.from_iterable(part.cells for part in parts))
 
 
+@pytest.mark.slow
 @settings(max_examples=times(100, 250), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(experiments(), st.sampled_from(["run", "powercut", "plan"]))
 def test_a_key_is_carried_into_a_cell_or_refused(whole: Mapping[str, Any], command: str) -> None:

@@ -110,6 +110,7 @@ def test_whatever_the_time_it_is_kept_or_the_least_is_named(data: st.DataObject)
     check(QUESTIONS[name], answered, found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [600, 3600])
 @pytest.mark.parametrize(
     ("question", "words", "storage"),

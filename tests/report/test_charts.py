@@ -6,6 +6,8 @@ import itertools
 import json
 from dataclasses import replace
 
+import pytest
+
 import factory
 from acidtest.journal.models import Journal
 from acidtest.report import charts, growth_charts
@@ -42,6 +44,7 @@ def test_a_run_without_any_commit_is_drawn() -> None:
     json.dumps([panel.spec for chart in plots(found).values() for panel in chart.panels], allow_nan=False)
 
 
+@pytest.mark.slow
 def test_every_specification_is_plain_json() -> None:
     for held in (factory.study(), factory.limited(), growing(disks=("rotating", "nvme")), factory.priced()[0]):
         specs = [panel.spec for chart in plots(results(held)).values() for panel in chart.panels]

@@ -19,6 +19,7 @@ from acidtest.report.results import results
 from acidtest.report.side_by_side import side_by_side
 from acidtest.report.terminal import print_results
 
+pytestmark = pytest.mark.slow
 NAMES = ["sqlite", "firebird-3.0-server", "postgresql-17"]
 
 

@@ -23,6 +23,7 @@ from acidtest.report.terminal import print_results
 from factory import database_statistics, failed, growing, recording, study
 from pages import NARROW, WIDE, opened, turned, unreadable
 
+pytestmark = pytest.mark.slow
 LOOKS = Looks({"engine": ("sqlite", "firebird-5.0"), "place.disk": ("rotating", "sata-ssd")})
 
 

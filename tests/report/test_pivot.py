@@ -46,6 +46,7 @@ def test_the_studys_four_tables(study: Results) -> None:
                 assert line.is_base == (row == "raw")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120, 160])
 def test_no_figure_is_cut_at_any_width(study: Results, width: int) -> None:
     text = shown(study, width)

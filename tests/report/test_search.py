@@ -24,6 +24,7 @@ from acidtest.report.search_terminal import print_searches
 from pages import NARROW, WIDE, opened, turned, unreadable
 from queues import Kind, Server
 
+pytestmark = pytest.mark.slow
 SPEC = {"limit": "p99 < 20 ms", "step_percent": 2.0, "unserved_percent": 1.0, "runs_max": 60}
 
 
