@@ -13,6 +13,8 @@ import acidtest
 from acidtest import filesystems
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.place import fsck
+from acidtest.place.facts import Mount
+from acidtest.place.mounts import in_force
 
 # Words in code that are no file system of a place, each with its reason.
 ALLOWED = {
@@ -104,3 +106,26 @@ Filesystem is clean.
         "LOGREDO:  Invalid RedoPage record at 0x00d8f8. / logredo failed (rc=-274).  fsck continuing. / Filesystem is clean.",
     )
     assert ran == [["jfs_fsck", "-a", "/dev/vda"]]
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown", "holds"),
+    [
+        ("noatime", "rw,noatime", True),
+        ("noatime", "rw,relatime", False),
+        ("atime", "rw,relatime", True),  # not shown, and nothing contradicts it
+        ("atime", "rw,noatime", False),
+        ("async", "rw,sync", False),
+        ("barrier", "rw,noatime", True),
+        ("barrier", "rw,nobarrier", False),
+        ("norecovery", "ro,noload", True),
+        ("stripe", "rw,stripe:8", True),
+        ("nobh", "rw", False),
+    ],
+)
+def test_an_option_holds_if_it_is_shown_or_is_a_default_that_nothing_contradicts(
+    asked: str, shown: str, holds: bool
+) -> None:
+    mount = Mount("7:0", "/", "/mnt", shown, "ext4", "/dev/loop0")
+    (found,) = in_force([asked], mount, {"norecovery": "noload"}, {"barrier": ("nobarrier",)})
+    assert (found.agrees, found.in_force) == (holds, asked if holds else shown)

@@ -150,3 +150,12 @@ def test_a_line_that_was_read_late_does_not_move_the_cut(monkeypatch: pytest.Mon
         connection.take.side_effect = said
         witness.Witness._receive(Mock(_connection=connection), Mock(), heard, 0.1)
     assert (heard.before_last_s, heard.last_s) == (10.0, 15.0)
+
+
+@pytest.mark.parametrize("fading", ["", "the machine went on acknowledging"])
+def test_a_machine_that_goes_on_after_the_switch_is_doubted(monkeypatch: pytest.MonkeyPatch, fading: str) -> None:
+    monkeypatch.setattr(witness, "Moment", Mock())
+    monkeypatch.setattr(witness, "time", Mock(monotonic=Mock(return_value=10.0)))
+    beside = Mock(_is_over=Mock(return_value=False), _fades=Mock(return_value=fading))
+    heard = witness._Seen(Mock(), last_s=9.0, before_last_s=9.0, empty_s=9.0)
+    assert witness.Witness._powerless(beside, Mock(), Mock(), heard) == (10.0, fading)
