@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock, patch
 
 import pytest
 
@@ -21,6 +21,7 @@ from acidtest.powercut.conductor import refuse_replication
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.fate import compare, first_missing_ns
+from acidtest.powercut.replicated import ReplicatedTrial
 
 ENDS = Ends("198.18.0.1", "198.18.0.2")
 ENGINES = ("postgresql-18", "mariadb-11.8", "mysql-9.7", "firebird-4.0-server")
@@ -218,3 +219,39 @@ def test_of_a_disk_that_is_lost_without_a_replica_all_is_lost() -> None:
     assert judged.reasons[0] == "the disk is lost for good, and there is no replica"
     assert judged.checks["file-system-mounts"] == "unknown"
     assert "something-is-left" not in judge(CutEvidence()).checks
+
+
+@pytest.mark.parametrize(("in_force", "gave_up"), [(True, ""), (False, "replication is off")])
+def test_a_primary_that_gave_up_waiting_is_told_as_one(in_force: bool, gave_up: str) -> None:
+    trial = Mock(
+        **{"_asks.return_value": (), "pair.seen.return_value": Mock(in_force=in_force, said="replication is off")}
+    )
+    trial._mode.gives_up_after_s = 1.0
+    load, replicated = Mock(acknowledged=MagicMock()), Mock()
+    ReplicatedTrial._without_link(trial, load, replicated)
+    assert replicated.model_copy.call_args.kwargs["update"]["gave_up"] == gave_up
+    trial.link.down.assert_called_once_with()
+
+
+def test_the_link_is_down_before_the_primary_fails_and_everything_is_released() -> None:
+    done = Mock()
+    trial = MagicMock(link=done.link, place=done.place, _link=done.link, _replica_place=done.replica, _pair=done.pair)
+    trial._failure = FAILURES["cut"]
+    trial._bring_back.return_value = None
+    with (
+        patch("acidtest.powercut.replicated.Replicated", Mock()),
+        patch("acidtest.powercut.replicated.Moment", Mock()),
+        patch("acidtest.powercut.replicated._in_force", Mock()),
+    ):
+        ReplicatedTrial.cycle(trial, Mock(), Mock())
+    order = [name for name, _, _ in done.mock_calls if name in ("link.down", "place.cut")]
+    assert order == ["link.down", "place.cut"]
+    ReplicatedTrial.release(trial)
+    released = {name for name, _, _ in done.mock_calls if name.endswith("release")}
+    assert released == {
+        "link.release",
+        "place.release",
+        "replica.release",
+        "pair.primary.release",
+        "pair.replica.release",
+    }
