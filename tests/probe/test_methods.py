@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from acidtest.conductor import find_rig
+from acidtest.conductor import Devices, find_rig
+from acidtest.conductor import probe as probing
+from acidtest.errors import BadInput
 from acidtest.journal.protocol import Count, DirectoryTarget, FlushMethod, ProbeJob, ProbePattern, ProbeStep
 
 WRITES = 25
@@ -83,3 +86,12 @@ def test_a_disk_test_reads_and_writes_what_its_name_says(
     assert all(offset % 8192 == 0 and offset < 1 << 20 for offset in offsets)
     in_order = sorted(set(offsets)) == [8192 * number for number in range(WRITES)]
     assert in_order == (pattern == "read")
+
+
+def test_a_device_that_the_command_does_not_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever calls: before anything looks whether it is empty."""
+    monkeypatch.setattr(probing, "is_device", Mock(return_value=True))
+    monkeypatch.setattr(probing, "admit", admit := Mock())
+    with pytest.raises(BadInput, match="only when the command names it as to be used"):
+        probing.probe(tmp_path, Mock(), Devices.named([], []), Mock(), Mock())
+    admit.assert_not_called()
