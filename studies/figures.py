@@ -92,7 +92,7 @@ def _verdict(at: At) -> Shown:
     found = at.line.against_base
     if found is None or found.verdict != "no difference shown":
         return Shown(at.line.verdict or "–")
-    return Shown(f"no difference shown; {lower_by(found.smallest_ratio)} would have been found")
+    return Shown(f"no difference shown; {lower_by(found.smallest_ratio)} would probably have been noticed")
 
 
 def _reads(at: At) -> Shown:
