@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from builds import brought, installed, sqlite_library
 from support import journal_lines
 
@@ -88,6 +90,7 @@ def test_two_installations_of_postgresql_in_one_experiment(acidtest, tmp_path: P
         assert in_force["fsync"] == {"os": "false", "drive": "true"}[recording["durability"]]
 
 
+@pytest.mark.long
 def test_a_power_cut_under_builds(acidtest, tmp_path: Path) -> None:
     file, out = tmp_path / "cut.toml", tmp_path / "out"
     file.write_text(

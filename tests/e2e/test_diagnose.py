@@ -152,7 +152,7 @@ def test_what_is_refused(
     assert state(tmp_path) == before
 
 
-@pytest.mark.parametrize("sign", ["[70/70]", "[1/"])
+@pytest.mark.parametrize("sign", ["[1/", pytest.param("[70/70]", marks=pytest.mark.long)])
 def test_it_leaves_nothing_when_it_is_stopped(sqlite_file: Path, tmp_path: Path, sign: str) -> None:
     before, out = state(tmp_path), tmp_path / "out"
     command = [ACIDTEST, "diagnose", "--database", sqlite_file, "--minutes", "0.5", "--out", out]

@@ -181,6 +181,7 @@ def test_one_that_is_not_here_says_how_it_is_brought(tmp_path: Path) -> None:
     assert lacking.value.remedy == "acidtest engines install firebird-3.0-server"
 
 
+@pytest.mark.long
 def test_one_that_an_older_acidtest_installed_is_brought_again(
     engines_installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

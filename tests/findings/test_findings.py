@@ -121,6 +121,7 @@ def test_a_page_of_one_sector_cannot_be_torn(tmp_path: Path) -> None:
     assert (code, found["writes"] > 0, found["states"]) == (NOT_SHOWN, True, 0)
 
 
+@pytest.mark.long
 def test_a_torn_page_of_a_system_table_keeps_mariadb_from_starting() -> None:
     code, found = reproduce("mariadb-aria-torn-page")
     assert (code, found["torn_writes"] > 0) == (SHOWN, True)
@@ -149,6 +150,7 @@ def test_a_second_flush_on_xfs_fails() -> None:
     assert (code, found["after_success"]) == (NOT_SHOWN, {})
 
 
+@pytest.mark.long
 def test_a_log_that_is_made_anew_and_one_that_is_not() -> None:
     _, found = reproduce("mariadb-renamed-log", "--cuts", "1")
     assert sum(found["committed_row"].values()) == 1

@@ -391,7 +391,8 @@ def test_a_generator_that_dies_fails_the_cell_as_a_whole(
     assert recording.status == "done", recording.reason
 
 
-@pytest.mark.parametrize("what", ["acidtest.fleet.lab", pytest.param("spawn_main", marks=pytest.mark.long)])
+@pytest.mark.long  # make test has it without a network: tests/fleet/test_fleet_moments.py
+@pytest.mark.parametrize("what", ["acidtest.fleet.lab", "spawn_main"])
 def test_a_cell_is_run_again_when_the_lab_or_the_worker_of_a_generator_dies(
     tmp_path: Path, together: Fleet, hosts: SshHosts, reached: str, what: str
 ) -> None:

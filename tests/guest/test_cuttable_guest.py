@@ -54,9 +54,8 @@ def made(has: kernel.Kernel, tmp_path: Path) -> Iterator[Made]:
     assert not ledger.path.exists()
 
 
-@pytest.mark.parametrize(
-    "stack", [*(pytest.param(name, marks=pytest.mark.long) for name in ("lvm", "md-raid1")), "dm-writecache"]
-)  # dm-crypt is tests/e2e/test_whole_machine.py's
+@pytest.mark.long  # make test has a stack in tests/e2e/test_whole_machine.py
+@pytest.mark.parametrize("stack", ["lvm", "md-raid1", "dm-writecache"])
 def test_what_a_stack_has_flushed_survives_and_the_rest_does_not(stack: str, made: Made) -> None:
     place = made(stack=stack)
     assert place.loses("none", (1,))
