@@ -143,13 +143,13 @@ def test_a_switch_that_fails_says_so(tmp_path: Path) -> None:
 
 def test_a_line_that_was_read_late_does_not_move_the_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """A witness that waits for a processor reads it when the machine may be up again."""
-    now = Mock(side_effect=[10.0, 15.0])
+    now = Mock(side_effect=[10.0, 14.0, 15.0, 15.5])
     monkeypatch.setattr(witness, "time", Mock(monotonic=now))
     connection, heard = Mock(), witness._Seen(Mock(), last_s=9.0, before_last_s=9.0, empty_s=9.0)
     for said in ([None], [b"line", None]):
         connection.take.side_effect = said
         witness.Witness._receive(Mock(_connection=connection), Mock(), heard, 0.1)
-    assert (heard.before_last_s, heard.last_s) == (10.0, 15.0)
+    assert (heard.before_last_s, heard.last_s, heard.empty_s) == (10.0, 15.5, 15.0)
 
 
 @pytest.mark.parametrize("fading", ["", "the machine went on acknowledging"])

@@ -427,9 +427,11 @@ class Witness:
         lines: list[bytes] = []
         stopped = False
         try:
+            asked_s = time.monotonic()
             said = self._connection.take(limit_s)
             while isinstance(said, bytes):
                 lines.append(said)
+                asked_s = time.monotonic()
                 said = self._connection.take(0)
             match said:
                 case None:
@@ -444,11 +446,10 @@ class Witness:
                     seen.lost = f"the machine said {said.say} in the middle of a load"
         except Lost as lost:
             seen.lost = str(lost)
-        now_s = time.monotonic()
         if lines:
             kept.add(lines)
-            seen.before_last_s, seen.last_s = seen.empty_s, now_s
-        seen.empty_s = now_s
+            seen.before_last_s, seen.last_s = seen.empty_s, time.monotonic()
+        seen.empty_s = asked_s  # not when the answer was looked at: who waits for a processor in between misses lines
         return stopped
 
     def _say(self, message: Said) -> None:
