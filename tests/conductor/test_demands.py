@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -13,7 +14,7 @@ from acidtest import conductor, experiment, plan
 from acidtest.conductor import foreign
 from acidtest.engine import Engine, catalogue
 from acidtest.engine.foreign import MARK, OF_SESSIONS, OF_URLS, Address, ForeignServer
-from acidtest.errors import BadInput
+from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment.wire import Wire
 from acidtest.journal.protocol import Event, Job, Setting, Settings
 from acidtest.place import Ledger
@@ -328,3 +329,14 @@ def test_a_server_that_has_everything_is_admitted(
     finally:
         ledger.close()
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("of", ["unusable", "refusal"])
+def test_nothing_is_cleared_where_something_else_lies(of: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has looked before: it may have come since."""
+    monkeypatch.setattr(foreign, "_held", Mock())
+    monkeypatch.setattr(foreign, "_answers", asked := Mock())
+    instance = Mock(**{"unusable.return_value": "", "refusal.return_value": "", f"{of}.return_value": "holds table a"})
+    with pytest.raises(CellFailed, match="holds table a"):
+        foreign.clear(instance, Mock(), for_good=False)
+    asked.assert_not_called()
