@@ -90,6 +90,9 @@ class StandIn:
             down = struct.pack(link.IFREQ, link.CABLE.encode(), 0)
             fcntl.ioctl(control, link.SIOCSIFFLAGS, down)
             disk.cut("none", 1, "succeed")
+        # The kernel beneath it lives on, and would send later what no machine without power can send.
+        enter = ["nsenter", f"--net={self.network}", "--"]
+        subprocess.run([*enter, "ss", "--kill", "--tcp", "--no-header"], check=True, capture_output=True)
         self.end()
 
     def end(self, number: signal.Signals = signal.SIGKILL) -> None:
