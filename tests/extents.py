@@ -75,7 +75,8 @@ def _left_out(same: list[pytest.Item]) -> list[pytest.Item]:
     """Of the tests of one function, over its parameters."""
     kept = same
     if engine(same[0]) and not same[0].get_closest_marker("every_engine"):
-        typical = _typical({engine(item) for item in kept}, same[0].get_closest_marker("one_of_a_family") is not None)
+        first_only = same[0].get_closest_marker("one_of_a_family") is not None
+        typical = _typical({engine(item) for item in kept}, first_only)
         kept = [item for item in kept if engine(item) in typical]
     if covering := same[0].get_closest_marker("covering"):
         kept = _covering(kept, *covering.args)
@@ -85,13 +86,13 @@ def _left_out(same: list[pytest.Item]) -> list[pytest.Item]:
     return [item for item in same if item not in kept]
 
 
-def _typical(engines: set[str], one: bool) -> set[str]:
+def _typical(engines: set[str], first_only: bool) -> set[str]:
     """Of these engines the typical ones of each family, or the first of them; where none is typical, the family's first."""
     kept = set[str]()
     for family in FAMILIES.values():
         of = [engine for engine in family.engines if engine in engines]
         typical = [engine for engine in family.typical if engine in of] or of[:1]
-        kept |= set(typical[:1] if one else typical)
+        kept |= set(typical[:1] if first_only else typical)
     return kept
 
 

@@ -65,8 +65,7 @@ class StandIn:
             (at / "boot_id").write_text(f"{uuid.uuid4()}\n")
         home = at / "home"
         up_s = 0 if (at / "uptime-goes-on").exists() else time.clock_gettime(time.CLOCK_BOOTTIME)
-        up = ["nsenter", f"--net={self.network}", "--", "ip", "link", "set", link.CABLE, "up"]
-        subprocess.run(up, check=True, capture_output=True)
+        self._inside("ip", "link", "set", link.CABLE, "up")
         machine = [
             "nsenter", f"--net={self.network}", f"--mount={os.environ[Mounts.NAME]}", "--",
             "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--ipc", "--uts",
@@ -91,8 +90,7 @@ class StandIn:
             fcntl.ioctl(control, link.SIOCSIFFLAGS, down)
             disk.cut("none", 1, "succeed")
         # The kernel beneath it lives on, and would send later what no machine without power can send.
-        enter = ["nsenter", f"--net={self.network}", "--"]
-        subprocess.run([*enter, "ss", "--kill", "--tcp", "--no-header"], check=True, capture_output=True)
+        self._inside("ss", "--kill", "--tcp", "--no-header")
         self.end()
 
     def end(self, number: signal.Signals = signal.SIGKILL) -> None:
@@ -116,6 +114,10 @@ class StandIn:
 
     def remove_disk(self) -> None:
         self._acidtest("disk", "remove", self.disk)
+
+    def _inside(self, *command: str) -> None:
+        """In its network."""
+        subprocess.run([*link.entering(Path(self.network)), *command], check=True, capture_output=True)
 
     def _acidtest(self, *words: str) -> None:
         """The kernel lets go of what was mounted in a machine a moment after its last process."""

@@ -6,7 +6,6 @@ import errno
 import math
 import os
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from acidtest.errors import BadInput
 from acidtest.files import find_rig
 from acidtest.place import Ledger
 from acidtest.plan import Cell, Plan
+from blocks import mounted_in_memory
 from conductors import MEMBERS, Member
 from support import journal_lines
 
@@ -223,10 +223,8 @@ def test_an_engine_that_goes_away_in_mid_run_fails_its_cells_and_loses_nothing(
 @pytest.fixture
 def small_disk(bench: Bench) -> Iterator[Path]:
     """The output directory on a disk that a test can fill."""
-    bench.out.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "acidtest-test", bench.out], check=True)
-    yield bench.out
-    subprocess.run(["umount", bench.out], check=True)
+    with mounted_in_memory(bench.out, size_mb=1) as path:
+        yield path
 
 
 def test_a_full_disk_ends_the_run_with_the_remedy_and_it_goes_on_later(bench: Bench, small_disk: Path) -> None:

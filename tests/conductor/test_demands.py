@@ -333,7 +333,7 @@ def test_a_server_that_has_everything_is_admitted(
 
 @pytest.mark.parametrize("of", ["unusable", "refusal"])
 def test_nothing_is_cleared_where_something_else_lies(of: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has looked before: it may have come since."""
+    """Also where an earlier look found nothing: it may have come since."""
     monkeypatch.setattr(foreign, "_held", Mock())
     monkeypatch.setattr(foreign, "_answers", asked := Mock())
     instance = Mock(**{"unusable.return_value": "", "refusal.return_value": "", f"{of}.return_value": "holds table a"})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from blocks import mounted_in_memory
 from support import ACIDTEST
 
 GOOD = 'name = "t"\nrepetitions = 1\nengine = "sqlite"\ndurability = "drive"\n[workload.commits]\ncount = 5\n'
@@ -65,11 +66,8 @@ def test_a_strangers_directory_is_not_written_to(acidtest, tmp_path: Path) -> No
 
 @pytest.fixture
 def small_disk(tmp_path: Path):
-    disk = tmp_path / "small"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=10m", "tmpfs", disk], check=True)
-    yield disk
-    subprocess.run(["umount", disk], check=True)
+    with mounted_in_memory(tmp_path / "small", size_mb=10) as disk:
+        yield disk
 
 
 def test_a_full_disk(acidtest, tmp_path: Path, small_disk: Path) -> None:
@@ -80,10 +78,7 @@ def test_a_full_disk(acidtest, tmp_path: Path, small_disk: Path) -> None:
 
 def test_a_disk_that_fills_up_during_the_run(acidtest, tmp_path: Path) -> None:
     # More is inserted than the estimate knows of: SQLite keeps the old pages in its log until a checkpoint.
-    disk = tmp_path / "filling"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=60m", "tmpfs", disk], check=True)
-    try:
+    with mounted_in_memory(tmp_path / "filling", size_mb=60) as disk:
         file = tmp_path / "t.toml"
         file.write_text(
             'name = "t"\nrepetitions = 1\nengine = "sqlite"\ndurability = "none"\n'
@@ -94,8 +89,6 @@ def test_a_disk_that_fills_up_during_the_run(acidtest, tmp_path: Path) -> None:
         refused(ran, "the disk is full")
         (disk / "out" / "journal.jsonl").unlink()
         assert list((disk / "out").iterdir()) == []
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 def test_a_directory_without_write_permission(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from acidtest import conductor, experiment, plan
 from acidtest.conductor.growth.at_work import EngineAtWork
 from acidtest.journal.protocol import Checked, Condition
+from blocks import mounted_in_memory
 from support import ACIDTEST, journal_lines, times
 
 MB = 1_000_000
@@ -152,11 +153,8 @@ def test_a_size_that_does_not_fit_is_refused_before_anything_is_loaded(acidtest,
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    path = tmp_path / "small"
-    path.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m", "acidtest-test", path], check=True)
-    yield path
-    subprocess.run(["umount", path], check=True)
+    with mounted_in_memory(tmp_path / "small", size_mb=200) as path:
+        yield path
 
 
 def test_a_series_whose_disk_fills_up_ends_and_keeps_what_it_has(acidtest, tmp_path: Path, small_disk: Path) -> None:

@@ -20,7 +20,8 @@ operation = [
 """
 
 
-@pytest.mark.parametrize("engine", ["firebird-5.0", pytest.param("firebird-4.0-server", marks=pytest.mark.long)])
+@pytest.mark.one_of_a_family
+@pytest.mark.parametrize("engine", ["firebird-5.0", "firebird-4.0-server"])
 def test_every_operation_is_timed_verified_and_shown(acidtest, tmp_path: Path, engine: str) -> None:
     """Also where the results have a long path, of which a server's services take no more than a part."""
     file, out = tmp_path / "maintenance.toml", tmp_path / "out"

@@ -17,7 +17,7 @@ import pytest
 
 from acidtest.experiment import PlaceSpec
 from acidtest.place import Ledger, Place, make
-from blocks import loop_over, mounted
+from blocks import loop_over, mounted, mounted_in_memory
 from support import ACIDTEST, times
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -68,12 +68,9 @@ def test_a_directory_of_this_machine(acidtest: Run, tmp_path: Path) -> None:
 
 
 def test_memory_does_not_flush(acidtest: Run, tmp_path: Path) -> None:
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256m", "memory", tmp_path], check=True)
-    try:
-        ran = acidtest("probe", tmp_path, *SHORT)
-        assert list(tmp_path.iterdir()) == []
-    finally:
-        subprocess.run(["umount", tmp_path], check=True)
+    with mounted_in_memory(tmp_path / "memory", size_mb=256) as memory:
+        ran = acidtest("probe", memory, *SHORT)
+        assert list(memory.iterdir()) == []
     assert ran.returncode == 1, ran.stderr
     words = " ".join(ran.stdout.split())
     assert "Verdict: does not flush" in words
@@ -238,14 +235,9 @@ def test_a_directory_without_permission(tmp_path: Path) -> None:
 
 
 def test_a_disk_without_space(acidtest: Run, tmp_path: Path) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=10m", "tmpfs", small], check=True)
-    try:
+    with mounted_in_memory(tmp_path / "small", size_mb=10) as small:
         refused(acidtest("probe", small, *SHORT), "MB free", str(small))
         assert list(small.iterdir()) == []
-    finally:
-        subprocess.run(["umount", small], check=True)
 
 
 def test_killed_in_the_middle_it_leaves_what_clean_removes(acidtest: Run, tmp_path: Path) -> None:

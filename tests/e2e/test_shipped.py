@@ -39,7 +39,7 @@ OF_CUTS = {spec.model_fields["kind"].default for spec in WORKLOADS if spec.CAN_B
 DEAR = {("place", "guest"), ("place", "machine"), ("workload", "maintenance")}
 # test_search.py, test_growth.py; test_places.py; test_histories.py, test_own_workload.py, test_run.py, test_servers.py and
 # tests/workload/test_replay_engines.py.
-ELSEWHERE = DEAR | {
+ELSEWHERE = {
     *(("conductor", name) for name in ("search", "growth")),
     *(("place", kind) for kind in ("loop", "raw")),
     *(("workload", kind) for kind in ("history", "replay", "scan", "sql", "tpcb", "tpcc")),

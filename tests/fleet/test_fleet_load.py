@@ -116,7 +116,8 @@ def workers_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
             yield machines
 
 
-@pytest.mark.parametrize("family", [FAMILIES[0], *(pytest.param(one, marks=pytest.mark.long) for one in FAMILIES[1:])])
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_what_comes_together_is_what_one_machine_would_have_brought(
     tmp_path: Path,
     workers_here: Fleet,

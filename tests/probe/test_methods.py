@@ -89,7 +89,7 @@ def test_a_disk_test_reads_and_writes_what_its_name_says(
 
 
 def test_a_device_that_the_command_does_not_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever calls: before anything looks whether it is empty."""
+    """By the conductor too, before it looks whether the device is empty."""
     monkeypatch.setattr(probing, "is_device", Mock(return_value=True))
     monkeypatch.setattr(probing, "admit", admit := Mock())
     with pytest.raises(BadInput, match="only when the command names it as to be used"):

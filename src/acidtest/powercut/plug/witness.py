@@ -427,12 +427,12 @@ class Witness:
         lines: list[bytes] = []
         stopped = False
         try:
-            asked_s = time.monotonic()
-            said = self._connection.take(limit_s)
-            while isinstance(said, bytes):
-                lines.append(said)
+            while True:
                 asked_s = time.monotonic()
-                said = self._connection.take(0)
+                said = self._connection.take(0 if lines else limit_s)
+                if not isinstance(said, bytes):
+                    break
+                lines.append(said)
             match said:
                 case None:
                     pass
