@@ -36,7 +36,11 @@ def main() -> int:
     options.add_argument("--rewrite", action="store_true", help="write the same bytes again before the second flush")
     options.add_argument("--pause", type=float, default=0.0, metavar="SECONDS", help="between the two flushes")
     asked = options.parse_args()
-    work = Path(tempfile.mkdtemp(prefix="second-flush-"))
+    with tempfile.TemporaryDirectory(prefix="second-flush-") as work:
+        return measure(asked, Path(work))
+
+
+def measure(asked: argparse.Namespace, work: Path) -> int:
     size = SIZE if asked.filesystem != "xfs" else 320 << 20
     empty = work / "empty.img"
     with empty.open("wb") as file:

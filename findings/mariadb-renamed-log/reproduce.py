@@ -38,7 +38,11 @@ def main() -> int:
     options.add_argument("--same-size", action="store_true", help="start with the same log size: no log is made anew")
     options.add_argument("--remount", action="store_true", help="unmount and mount between the stop and the start")
     asked = options.parse_args()
-    work = Path(tempfile.mkdtemp(prefix="renamed-log-"))
+    with tempfile.TemporaryDirectory(prefix="renamed-log-") as work:
+        return measure(asked, Path(work))
+
+
+def measure(asked: argparse.Namespace, work: Path) -> int:
     server = [str(asked.mariadbd), "--no-defaults", *asked.argument]
     version = subprocess.run([*server, "--version"], check=True, capture_output=True, text=True).stdout.strip()
     image, mounted = work / "empty.img", work / "mounted"

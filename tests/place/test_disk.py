@@ -559,6 +559,18 @@ def test_a_timed_disk_and_one_with_a_queue_are_served_through_the_device(disk: M
         ]
 
 
+def test_a_disk_is_made_though_the_kernel_takes_back_what_it_offered(disk: Made) -> None:
+    with over_io_uring() as offered, contextlib.ExitStack() as ended:
+        if offered:
+            flip = f"while :; do sleep 0.001; echo N; sleep 0.001; echo Y; done > {OVER_IO_URING}"
+            flipping = subprocess.Popen(["sh", "-c", flip])
+            ended.callback(flipping.wait)
+            ended.callback(flipping.kill)
+        for number in range(40):
+            with Opened(disk(size_mb=1).file) as file:
+                file.write(0, number)
+
+
 @both_ways
 @pytest.mark.parametrize("from_processor", sorted(os.sched_getaffinity(0))[:2])
 def test_what_is_written_on_one_processor_is_read_on_any(disk: Made, from_processor: int) -> None:

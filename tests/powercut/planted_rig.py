@@ -29,7 +29,7 @@ def main() -> int:
     log = next((phase["acknowledge_to"] for phase in job["phases"] if phase.get("acknowledge_to")), None)
     if log is None:
         return subprocess.run([REAL, "job"], input=json.dumps(job).encode(), check=False).returncode
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(dir=Path(log).parent) as directory:  # goes with the log, even if this is killed
         own = Path(directory) / "acknowledgements"
         os.mkfifo(own)
         for phase in job["phases"]:

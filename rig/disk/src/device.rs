@@ -67,7 +67,8 @@ impl Device {
     }
 
     /// Answers the kernel's greeting. Whether what follows comes over io_uring, as is wanted with `ring` and kernels offer
-    /// from 6.14 on where the parameter enable_uring of the module fuse is set.
+    /// from 6.14 on where the parameter enable_uring of the module fuse is set. An error where that may have been taken
+    /// back before the kernel had the answer: such a connection takes rings, and later refuses their answers.
     pub fn greet(&self, data_bytes: usize, queue_depth: usize, ring: bool) -> io::Result<bool> {
         let mut buffer = [0; 2 * PAGE];
         let length = rustix::io::read(&self.0, &mut buffer)?;
@@ -77,12 +78,19 @@ impl Device {
             return Err(Error::other(format!("the kernel began with {} instead of a greeting", head.opcode)));
         }
         let greeting = wire::Greeting::of(&request[wire::IN_HEAD..]);
-        let ring = ring && greeting.offers_ring();
+        let ring = ring && greeting.offers_ring() && rings_are_enabled();
         let mut answer =
             Answer::new(head.unique, 0).initialised(&greeting, data_bytes, queue_depth.max(12) as u16, ring);
         rustix::io::write(&self.0, answer.finished())?;
+        if ring && !rings_are_enabled() {
+            return Err(Errno::OPNOTSUPP.into());
+        }
         Ok(ring)
     }
+}
+
+fn rings_are_enabled() -> bool {
+    std::fs::read("/sys/module/fuse/parameters/enable_uring").is_ok_and(|told| told.starts_with(b"Y"))
 }
 
 impl From<OwnedFd> for Device {

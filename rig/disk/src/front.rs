@@ -10,6 +10,7 @@ use super::medium::Medium;
 use super::model::{Disk, Finished, Ticket};
 use super::ring;
 use super::through::Watch;
+use super::unmount;
 use super::wire::{self, Answer, Head};
 use measure::monotonic_ns;
 use std::io::{self, Error};
@@ -99,10 +100,21 @@ impl<M: Medium + Send + 'static> Served<M> {
     /// Mounts the file system and serves it: so many requests at a time. Whether they come over io_uring, as they do if
     /// `may_ring`, it is one at a time, and the kernel offers it.
     pub fn mount(self: &Arc<Self>, point: &Path, threads: usize, may_ring: bool) -> io::Result<bool> {
+        if may_ring && threads == 1 {
+            match self.mount_with(point, threads, true) {
+                // What the kernel offered it may take back before a ring is registered: enable_uring is anybody's to set.
+                // Where it was not even mounted, the next attempt fails as this one did.
+                Err(_) => drop(unmount(point)),
+                told => return told,
+            }
+        }
+        self.mount_with(point, threads, false)
+    }
+
+    fn mount_with(self: &Arc<Self>, point: &Path, threads: usize, ring: bool) -> io::Result<bool> {
         let device = Device::open()?;
         device.mount(point, self.data_bytes)?;
-        let rings =
-            if may_ring && threads == 1 { ring::for_each_processor(&device, self.data_bytes) } else { Ok(Vec::new()) };
+        let rings = if ring { ring::for_each_processor(&device, self.data_bytes) } else { Ok(Vec::new()) };
         let mut rings = rings.unwrap_or_default();
         // The first request, which settles sizes and flags, is answered before any other comes.
         if !device.greet(self.data_bytes, threads, !rings.is_empty())? {
