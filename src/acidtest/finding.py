@@ -19,14 +19,14 @@ from acidtest.errors import BadInput, Problems, not_among
 
 Severity = Literal["invalid", "doubtful", "note"]
 SEVERITIES: tuple[Severity, ...] = ("invalid", "doubtful", "note")  # the worst first
-# How sure the reading is: a figure or setting that stands there, a sentence taken for what it seems to mean, or
-# something that usually holds where the rest is as it is.
-Certainty = Literal["certain", "read from prose", "guessed"]
+# How sure the reading is: a figure or setting that stands there, a table or block of a text that need not be of what
+# ran, or something that usually holds where the rest is as it is.
+Certainty = Literal["certain", "quoted in a text", "guessed"]
 LOWERED: dict[Certainty, str] = {  # why what is not certain is less severe than its rule
-    "read from prose": "it is read from prose, whose words may mean something else",
+    "quoted in a text": "it stands in a text, which need not show what ran",
     "guessed": "nothing that was read says so; it is guessed from what usually holds",
 }
-CERTAINTIES: tuple[Certainty, ...] = ("certain", "read from prose", "guessed")
+CERTAINTIES: tuple[Certainty, ...] = ("certain", "quoted in a text", "guessed")
 FAIR = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest 2018)"
 FACTS_MIN = 2  # that contradict a claim, before a finding may say that it is false
 

@@ -11,6 +11,7 @@ import factory
 from acidtest.analysis import samples
 from acidtest.audit import ours
 from acidtest.audit.bench import OURS
+from acidtest.doubts import judge
 from acidtest.finding import Finding
 from acidtest.journal.models import BuildFacts, EngineFacts, GuestFacts, Recording
 from acidtest.journal.protocol import ArrivalCounts, RunResult, Spread
@@ -305,7 +306,8 @@ def test_what_rules_over_rows_say_is_not_said_twice() -> None:
     names = {
         one.rule.name
         for found in (ramp, late)
-        for one in ours.compared(factory.journal(recordings(found=found, place={}, repetitions=2)))
+        for journal in [factory.journal(recordings(found=found, place={}, repetitions=2))]
+        for one in (*judge.findings(journal), *ours.compared(journal))
     }
     assert {"not-steady", "unfinished-arrivals", "too-few-repetitions"} <= names
     assert not names & {"no-steady-state", "warm-up-inside", "rate-not-kept", "few-repetitions", "no-warm-up"}

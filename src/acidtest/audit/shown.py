@@ -11,18 +11,17 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from acidtest.audit import claims, disclosed
 from acidtest.audit.bench import Bench
-from acidtest.audit.standing import Group, Verdict, groups
 from acidtest.finding import SEVERITIES, Evidence, Finding, Rule, Severity, Unchecked
 from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted, harmless
 
 STYLES: dict[Severity, str] = {"invalid": "bold red", "doubtful": "yellow", "note": "cyan"}
-VERDICT_STYLES: dict[Verdict, str] = {"falls": "red", "doubtful": "yellow", "not examined": "cyan", "stands": "green"}
+VERDICT_STYLES: dict[claims.Verdict, str] = {"does not follow": "red", "cannot tell": "yellow", "follows": "green"}
 EVIDENCE_MAX = 6
 EVIDENCE_EACH = 2  # of several findings of one rule
 FINDINGS_MAX = 10  # of one rule
-SENTENCES_MAX = 5
 LISTED_MAX = 20  # lines of files that were not read
 DIRECTORIES_MAX = 3
 
@@ -44,34 +43,17 @@ def print_findings(
     console: Console,
     instead: Instead | None = None,
 ) -> None:
-    """What becomes of each sentence that was published, with the findings that concern it, and the other findings; then
-    what could not be read, what was not checked, and what to run instead."""
-    held, rest = groups(bench, findings)
-    shown: set[str] = set()
-    for group in held:
-        console.print(Text(heading(group), style=f"bold {VERDICT_STYLES[group.verdict]}"))
-        for said in group.sentences[:SENTENCES_MAX]:
-            if said.last:
-                _indented(console, said.text)
-            else:
-                _indented(console, f"“{said.text}” {place(Evidence('', said.where.file, said.where.line))}")
-        if len(group.sentences) > SENTENCES_MAX:
-            _indented(console, f"and {len(group.sentences) - SENTENCES_MAX:,} more (--json has all)", style="dim")
+    """What becomes of each claim, and all findings; then what was disclosed, what could not be read, what was not
+    checked, and what to run instead."""
+    for answer in claims.answers(bench, findings):
+        console.print(
+            Text.assemble((answer.verdict, f"bold {VERDICT_STYLES[answer.verdict]}"), f"  {harmless(answer.text)}")
+        )
+        at = f" Published: {answer.claim.published}." if answer.claim.published else ""
+        _indented(console, f"{answer.why}.{at}", style="dim")
         console.print()
-        above = [of for of in blocks(group.findings) if of[0].rule.name in shown]
-        if above:
-            names = ", ".join(dict.fromkeys(of[0].rule.name for of in above))
-            _indented(console, f"Concerned by {names}, as above.", by=2)
-            console.print()
-        for of in blocks(group.findings):
-            if of[0].rule.name not in shown:
-                _block(console, of, by=2)
-        shown |= {one.rule.name for one in group.findings}
-    if held and any(not one.waiver for one in rest):
-        console.print(Text("Beside what was published", style="bold"))
-        console.print()
-    for of in blocks(rest):
-        _block(console, of, by=2 if held else 0)
+    for of in blocks(findings):
+        _block(console, of, by=0)
     for finding in findings:
         if finding.waiver:
             _dim(console, f"set aside: {finding.rule.name}: {finding.waiver}")
@@ -80,6 +62,9 @@ def print_findings(
             _dim(console, f"{what}: {which}: {why}")
         if len(pairs) > LISTED_MAX:
             _dim(console, f"{what}: {len(pairs) - LISTED_MAX:,} more (--json has all)")
+    if items := disclosed_of(bench):
+        told = "; ".join(f"{one.what} ({one.how(bench)})" for one in items)
+        console.print(Text("Disclosed: ", style="bold").append(f"{harmless(told)}.", style="not bold dim"))
     if bench.unread:
         names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8:,} more" if len(bench.unread) > 8 else "")
         _dim(console, f"not read, of an unknown kind: {names}")
@@ -111,20 +96,6 @@ def in_short(passed: Sequence[Evidence]) -> list[tuple[str, str]]:
             told.append(f"{rest:,} elsewhere")
         pairs.append((counted(len(of), "file"), f"{reason} ({', '.join(told)})"))
     return pairs
-
-
-def heading(group: Group) -> str:
-    """What is to be said of its sentences."""
-    many = len(group.sentences) > 1
-    noun = "statement" if any(said.last for said in group.sentences) else "sentence"
-    what = f"These {len(group.sentences):,} published {noun}s" if many else f"This published {noun}"
-    rests = "they rest" if many else "it rests"
-    return {
-        "falls": f"{what} {'fall' if many else 'falls'}",
-        "doubtful": f"{what} {'are' if many else 'is'} doubtful",
-        "not examined": f"{what} could not be examined: no result that {rests} on was understood",
-        "stands": f"{what} {'stand' if many else 'stands'}: nothing was found against {'them' if many else 'it'}",
-    }[group.verdict]
 
 
 def blocks(findings: Sequence[Finding]) -> list[list[Finding]]:
@@ -163,7 +134,7 @@ def sureness(finding: Finding) -> str:
     """How sure it is, and what would show that it is false, in whole sentences."""
     sure = {
         "certain": "Certain: it rests on what is quoted.",
-        "read from prose": "Read from prose: the words may mean something else.",
+        "quoted in a text": "Quoted in a text: it need not show what ran.",
         "guessed": "Guessed: it is what usually holds.",
     }[finding.certainty]
     if finding.lowered:
@@ -189,17 +160,8 @@ def as_json(
 ) -> dict[str, Any]:
     return {
         "findings": [finding.as_json() for finding in findings],
-        "published": [
-            {
-                "text": said.text,
-                "file": said.where.file,
-                "line": said.where.line,
-                "verdict": group.verdict,
-                "rules": list(dict.fromkeys(one.rule.name for one in group.findings)),
-            }
-            for group in groups(bench, findings)[0]
-            for said in group.sentences
-        ],
+        "claims": [one.as_json() for one in claims.answers(bench, findings)],
+        "disclosed": [{"what": one.what, "how": one.how(bench)} for one in disclosed_of(bench)],
         "instead": {"asks": instead.asks, "why": instead.why, "command": instead.command} if instead else None,
         "sides": [{"name": side.name, "engine": side.engine, "version": side.version} for side in bench.sides],
         "read": _read(bench),
@@ -208,6 +170,11 @@ def as_json(
         "broken": [vars(one) for one in bench.broken],
         "not_checked": [one.as_json() for one in unchecked],
     }
+
+
+def disclosed_of(bench: Bench) -> list[disclosed.Item]:
+    """Nothing of a run of ours, whose recordings have all of it, or where there is no result."""
+    return disclosed.table(bench) if any(not one.planned for one in bench.others) else []
 
 
 def _read(bench: Bench) -> list[dict[str, Any]]:

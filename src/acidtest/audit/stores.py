@@ -104,7 +104,7 @@ def named_in(text: str) -> set[str]:
 def started(bench: Bench) -> dict[str, list[Statement]]:
     """The stores that the kit starts in containers."""
     found: dict[str, list[Statement]] = {}
-    for one in bench.texts:
+    for one in bench.facts:
         if one.kind == "store":
             found.setdefault(one.text, []).append(one)
     return found
@@ -113,9 +113,9 @@ def started(bench: Bench) -> dict[str, list[Statement]]:
 def set_otherwise(bench: Bench) -> dict[str, list[Statement]]:
     """The stores of which some file of the kit sets what they promise."""
     found: dict[str, list[Statement]] = {}
-    for one in bench.texts:
+    for one in bench.facts:
         if one.kind == "promise":
-            found.setdefault(one.machine, []).append(one)
+            found.setdefault(one.store, []).append(one)
     return found
 
 

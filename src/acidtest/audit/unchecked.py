@@ -57,6 +57,10 @@ def _durability(bench: Bench) -> bool:
     return any(_sides(field)(bench) for field in ("configurations", "databases", "mounts"))
 
 
+def _claims(bench: Bench) -> bool:
+    return bool(bench.declared and bench.declared.claims)
+
+
 NEEDS = (
     Need("word sizes, processors and debug builds", "no program or library", _sides("binaries")),
     Need("how old the builds are", "no version of an engine", _sides("version")),
@@ -65,7 +69,7 @@ NEEDS = (
     Need("page sizes and page buffers", "no header or statistics of a database", _sides("databases")),
     Need("deadlocks, restarts, crashes and checkpoints", "no log of an engine", _sides("log")),
     Need("work that is repeated or waits in procedures", "no procedure or trigger", _any("routines")),
-    Need("what is claimed of the drive, the file system and the repetitions", "no text", _any("texts")),
+    Need("what the study claims", "prose is not read: [[claim]] in benchmark.toml declares it", _claims),
     Need("rates, latencies and repetitions", "no result of a tool", _measured),
     Need("latencies", "no result has any", _results("latency_ms"), given=_measured),
     Need("warm-up and steady state", "no result has its rate over time", _results("series"), given=_measured),

@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 from acidtest.audit.bench import (
     Account,
     Binary,
-    Claim,
     Configuration,
     Database,
     Harness,
@@ -30,7 +29,6 @@ from acidtest.audit.bench import (
     Mount,
     Published,
     Routine,
-    Sentence,
     Statement,
     TableRow,
     Where,
@@ -57,7 +55,6 @@ CODINGS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (cod
 Part = (
     Account
     | Binary
-    | Claim
     | Configuration
     | Database
     | LogEntry
@@ -65,7 +62,6 @@ Part = (
     | Mount
     | Published
     | Routine
-    | Sentence
     | Statement
     | TableRow
 )

@@ -100,7 +100,7 @@ def _counts_failures(one: Published) -> Seen | None:
     source="TPC-C, clause 5.4: only completed transactions count; G. Heiser, Systems Benchmarking Crimes",
 )
 def errors_counted_as_success(bench: Bench) -> Iterator[Found]:
-    said = [one for one in bench.texts if one.kind in ("error-as-result", "error-dropped")]
+    said = [one for one in bench.facts if one.kind in ("error-as-result", "error-dropped")]
     if not said or not (bench.others or bench.rows):
         return
     # What becomes a time is worse than what nobody looks at.

@@ -10,7 +10,6 @@ from acidtest import settings
 from acidtest.audit import stores, tied
 from acidtest.audit.bench import Bench, Configuration, Setting, Side
 from acidtest.audit.rules.builds import INVESTIGATION, named
-from acidtest.audit.rules.disclosure import names_settings
 from acidtest.finding import FAIR, Evidence, Found, listed, rule
 from acidtest.words import counted
 
@@ -134,14 +133,6 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
             f"only {changed} set." if changed else "nothing is set."
         )
         yield Found(text + (f" So {'; '.join(meant)}." if meant else ""), tuple(evidence), noted=alone)
-    started = bench.said("server")
-    given = any(one.whole is False for side in bench.sides for one in side.configurations)
-    whole = any(files(side) and side.tells_all for side in bench.sides)
-    if started and not given and not names_settings(bench) and not whole:
-        names = list(dict.fromkeys(one.text for one in started))
-        evidence = [one.where.says(f"{one.text} is started here") for one in started]
-        text = f"The kit starts {', '.join(names)}, and none of its files sets anything."
-        yield Found(text, tuple(evidence), "guessed", noted=alone and len(names) < ENGINES_COMPARED)
 
 
 @rule(

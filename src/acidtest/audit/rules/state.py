@@ -63,7 +63,7 @@ def _at_least(count: int, expected: float) -> float:
 
 def _not_renewed(bench: Bench) -> Iterator[Found]:
     """Scripts that measure again and again what earlier runs have changed."""
-    if {"state", "order"} & bench.factors or any(one.kind == "renewed" for one in bench.texts):
+    if {"state", "order"} & bench.factors:
         return
     evidence: dict[Evidence, None] = {}
     first: Step | None = None
