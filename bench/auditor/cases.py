@@ -33,7 +33,8 @@ class Demand(_Strict):
 
     @property
     def rules(self) -> list[str]:
-        return [self.rule, *self.also]
+        one_note = ["not-disclosed"] if self.rule.endswith("-undisclosed") else []  # says what several rules said
+        return [self.rule, *self.also, *one_note]
 
 
 class Accepted(_Strict):

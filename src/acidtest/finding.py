@@ -26,7 +26,6 @@ LOWERED: dict[Certainty, str] = {  # why what is not certain is less severe than
     "quoted in a text": "it stands in a text, which need not show what ran",
     "guessed": "nothing that was read says so; it is guessed from what usually holds",
 }
-CERTAINTIES: tuple[Certainty, ...] = ("certain", "quoted in a text", "guessed")
 FAIR = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest 2018)"
 FACTS_MIN = 2  # that contradict a claim, before a finding may say that it is false
 
