@@ -10,8 +10,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from acidtest.audit.finding import Severity
 from acidtest.errors import BadInput
+from acidtest.finding import Severity
 
 HALVES = ("developed", "untouched")
 
@@ -33,7 +33,8 @@ class Demand(_Strict):
 
     @property
     def rules(self) -> list[str]:
-        return [self.rule, *self.also]
+        one_note = ["not-disclosed"] if self.rule.endswith("-undisclosed") else []  # says what several rules said
+        return [self.rule, *self.also, *one_note]
 
 
 class Accepted(_Strict):

@@ -15,7 +15,6 @@ from acidtest.audit.bench import (
     Account,
     Bench,
     Binary,
-    Claim,
     Configuration,
     Database,
     Draw,
@@ -25,12 +24,13 @@ from acidtest.audit.bench import (
     Routine,
     Setting,
     Side,
+    Statement,
     Where,
     Write,
 )
-from acidtest.audit.finding import Rule
 from acidtest.audit.rules import builds, durability, firebird, routines, settings, vacuum, windows_cache
-from acidtest.audit.settings import numbers
+from acidtest.finding import Rule
+from acidtest.settings import numbers
 
 HERE = Where("file", 1)
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0)
@@ -103,7 +103,7 @@ RESTARTED = LogEntry(HERE, "firebird", "update-conflict", "after 10 attempts of 
 ANOTHER = replace(RESTARTED, text="after 10 attempts of restart. execute procedure OTHER(9)")
 IN_A_HUNDRED = replace(BY_PARAMETER, loop=100, loop_where=HERE)
 HOT = replace(BY_PARAMETER, writes=(Write(HERE, "update", "TOTAL", always="ID = 1"),))
-DRIVE_TEST = Claim(HERE, "drive test", "the drive test")
+DRIVE_TEST = Statement(HERE, "drive test", 'measures = "drive"')
 NO_BARRIER = Mount(HERE, "/data", "ext4", frozenset(("rw", "nobarrier")))
 BARRIER = replace(NO_BARRIER, options=frozenset(("rw", "noatime")))
 PLAIN = Account(HERE, ".\\firebird")
@@ -180,6 +180,7 @@ SPEAKS_AND_NOT: list[tuple[Rule[Bench], Bench, Bench]] = [
      two("", "", of="mysql 8.0.36", sync_binlog=(0, 1), skip_log_bin=("ON", "ON"))),
     (durability.durability_given_up, two("", "", of="postgresql 17.1", fsync=("off", "off")),
      two("", "", of="postgresql 17.1", fsync=("on", "off"))),
+    (builds.pre_release, bench(side("a", "postgresql 18beta1", binary(version="18beta1"))), bench(side("a", "postgresql 18.1", binary(version="18.1")))),
     (firebird.page_size_differs, bench(side("a", "firebird 3.0.7", database()), side("b", "firebird 4.0.0", database(page=32768))),
      bench(side("a", "firebird 3.0.7", database()), side("b", "firebird 4.0.0", database()))),
     (firebird.buffers_in_header, bench(side("a", "firebird 3.0.7", database(9000))), bench(side("a", "firebird 3.0.7", database(0)))),
@@ -199,8 +200,8 @@ SPEAKS_AND_NOT: list[tuple[Rule[Bench], Bench, Bench]] = [
      two("firebird 3.0.14", "firebird 4.0.7", readconsistency=(None, 0))),
     (firebird.restarts_in_log, bench(side("a", "firebird 4.0.0", RESTARTED)),
      bench(side("a", "firebird 4.0.0", replace(RESTARTED, kind="error")))),
-    (firebird.drive_test_in_file_cache, bench(side("a", "firebird 4.0.0"), claims=[DRIVE_TEST]),
-     bench(side("a", "firebird 4.0.0", usefilesystemcache="false"), claims=[DRIVE_TEST])),
+    (firebird.drive_test_in_file_cache, bench(side("a", "firebird 4.0.0"), facts=[DRIVE_TEST]),
+     bench(side("a", "firebird 4.0.0", usefilesystemcache="false"), facts=[DRIVE_TEST])),
     (firebird.drive_test_in_file_cache, bench(side("a", "firebird 3.0.7", database(50))),
      bench(side("a", "firebird 3.0.7", database(50), filesystemcachethreshold=1))),
     (firebird.drive_test_in_file_cache, bench(side("a", "firebird 2.5.9", database(50, name="drive.fdb"))),
@@ -208,8 +209,8 @@ SPEAKS_AND_NOT: list[tuple[Rule[Bench], Bench, Bench]] = [
     (firebird.database_too_small, bench(side("a", "firebird 3.0.7", database(50, size=55_000_000))),
      bench(side("a", "firebird 3.0.7", database(50, size=50_000_000_000)))),
     (firebird.database_too_small,
-     bench(side("a", "firebird 3.0.7", database(50, size=9 << 30)), claims=[Claim(HERE, "memory", "32 GB of memory", 32 << 30)]),
-     bench(side("a", "firebird 3.0.7", database(9000, size=9 << 30)), claims=[Claim(HERE, "memory", "32 GB of memory", 32 << 30)])),
+     bench(side("a", "firebird 3.0.7", database(50, size=9 << 30)), facts=[Statement(HERE, "memory", "memory_gb = 32", 32 << 30)]),
+     bench(side("a", "firebird 3.0.7", database(9000, size=9 << 30)), facts=[Statement(HERE, "memory", "memory_gb = 32", 32 << 30)])),
     (routines.routine_not_repeatable, bench(routines=[BY_RAND]), bench(routines=[BY_PARAMETER])),
     (routines.routine_not_repeatable, bench(routines=[INSERTS_RAND, SOLD]), bench(routines=[INSERTS_RAND])),
     (routines.routine_not_repeatable, bench(routines=[INSERTS_RAND, SOLD]), bench(routines=[INSERTS_NUMBER, SOLD])),

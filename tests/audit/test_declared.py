@@ -9,12 +9,11 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from acidtest.audit import importers, judge
+from acidtest.audit import importers, judge, shown
 from acidtest.audit.declared import VARIES
 from acidtest.audit.rules import rules
 from acidtest.cli import app, declaring
 from acidtest.errors import BadInput
-from acidtest.report import findings as shown
 
 FILES = {
     "loose/my.cnf": "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\ninnodb_buffer_pool_size = 8G\n",
@@ -103,17 +102,6 @@ def test_machines_differ(tmp_path: Path, varies: str, spoken: bool) -> None:
         ]
 
 
-def test_the_machine_is_disclosed_by_it(tmp_path: Path) -> None:
-    assert "drive-undisclosed" in found(kit(tmp_path / "a", readme="Two engines.\n"))
-    assert "drive-undisclosed" not in found(kit(tmp_path / "b", MACHINES + EACH, readme="Two engines.\n"))
-
-
-@pytest.mark.parametrize(("rate", "spoken"), [(1000, False), (1004.9, False), (1500, True), (600, True)])
-def test_a_figure_must_be_in_the_results(tmp_path: Path, rate: float, spoken: bool) -> None:
-    published = f'[[published]]\ntext = "As fast as can be"\nunit = "tps"\n[published.rates]\nother = {rate}\n'
-    assert ("declared-not-in-results" in found(kit(tmp_path, SIDES + published))) == spoken
-
-
 @pytest.mark.parametrize(("version", "spoken"), [("16", False), ("16.2", False), ("15.4", True)])
 def test_another_version_than_declared(tmp_path: Path, version: str, spoken: bool) -> None:
     dump = "server_version = 16.2\n" + "".join(f"setting_{n} = {n}\n" for n in range(3))
@@ -135,13 +123,14 @@ BAD = [
     ('[sides.a]\nmachine = "m"', "benchmark.toml: sides.a.machine: m is described nowhere"),
     ("[machines.a]\nmemory_gb = true", "benchmark.toml: machines.a.memory_gb: found true, must be a number"),
     ("[machines.a]\ndrive = 1", "benchmark.toml: machines.a.drive: found 1, must be a text"),
-    ("[[published]]\nresults = []", "benchmark.toml: published.0.text: is missing"),
-    ('[[published]]\ntext = "a"\nunit = "tp"', r'benchmark.toml: published.0.unit: unit "tp" is not known'),
-    ('[[published]]\ntext = "a"\nrates = { a = 1 }', "benchmark.toml: published.0.rates: a is described nowhere"),
-    (
-        '[sides.a]\n[[published]]\ntext = "a"\nrates = { a = -1 }',
-        "published.0.rates.a: found -1, must be a number above",
-    ),
+    ('[[claim]]\nis = "faster"', "benchmark.toml: claim.0.sides: must name two sides"),
+    ('[[claim]]\nsides = ["a", "b"]', "benchmark.toml: claim.0.is: is missing"),
+    ('[[claim]]\nsides = ["a", "b"]\nis = "fast"', r'claim.0.is: word "fast" is not known'),
+    ('[[claim]]\nsides = ["a", "b"]\nis = "faster"\nby = 0.5', "claim.0.by: found 0.5, must be a number above 1"),
+    ('[[claim]]\nsides = ["a", "b"]\nis = "faster"\nmetric = "tps"', "claim.0.metric: tps is not known"),
+    ("claim = 1", r"benchmark.toml: claim: found 1, must be \[\[claim\]\] tables"),
+    ("database_mb = 0", "benchmark.toml: database_mb: found 0, must be a number above 0"),
+    ('measures = "drives"', r'benchmark.toml: measures: word "drives" is not known'),
     ("[sides.a\n", "benchmark.toml: not TOML"),
     ("[machines.a]\nmemory_gb = inf", "benchmark.toml: machines.a.memory_gb: found inf, must be a number"),
     (f"[machines.a]\nmemory_gb = 1{'0' * 5000}", "benchmark.toml: not TOML"),
@@ -193,29 +182,34 @@ def test_each_rule_of_a_factor_is_a_rule() -> None:
 
 
 def test_a_first_one_is_written(tmp_path: Path) -> None:
-    root = kit(tmp_path, readme="On 64 GB of memory PostgreSQL is 2 times faster than MySQL. It does 1,000 tps.\n")
+    root = kit(tmp_path)
     before = found(root)
     ran = CliRunner().invoke(app, ["audit", str(root), "--init"])
     assert ran.exit_code == 0, ran.output
-    written = tomllib.loads((root / "benchmark.toml").read_text(encoding="utf-8"))
+    text = (root / "benchmark.toml").read_text(encoding="utf-8")
+    written = tomllib.loads(text)
     assert written["varies"] == ["engine"]
     assert {tuple(side["files"]) for side in written["sides"].values()} == {("loose",), ("strict",)}
-    assert [one["text"] for one in written["published"]] == [
-        "On 64 GB of memory PostgreSQL is 2 times faster than MySQL.",
-        "It does 1,000 tps.",
-    ]
     assert found(root) == before
     with pytest.raises(BadInput, match="is there already"):
         declaring.write(root, importers.read(root), [])
 
 
-@pytest.mark.parametrize("offered", ["rates", "memory_gb"])
-def test_what_it_offers_may_be_taken(tmp_path: Path, offered: str) -> None:
-    root = kit(tmp_path, readme="On 64 GB of memory PostgreSQL is 2 times faster than MySQL.\n")
+def test_a_first_one_offers_the_ratio_of_each_pair(tmp_path: Path) -> None:
+    slower = FILES["strict/run.txt"].replace("tps = 1000.0", "tps = 500.0")
+    files = {"strict/postgresql.conf": "fsync = on\n", "new/postgresql.conf": "fsync = on\nwork_mem = 8MB\n"}
+    root = kit(tmp_path, **files, **{"new/run.txt": slower})
+    file = declaring.write(root, importers.read(root), [])
+    offered = file.read_text(encoding="utf-8").partition("# [[claim]]")
+    assert '# sides = ["strict", "new"]' in offered[2] and "# by = 2" in offered[2]
+    assert importers.read(root).declared is not None
+
+
+def test_what_it_offers_may_be_taken(tmp_path: Path) -> None:
+    root = kit(tmp_path)
     file = declaring.write(root, importers.read(root), [])
     text = file.read_text(encoding="utf-8")
-    assert f"# {offered}" in text
-    file.write_text(text.replace(f"# {offered}", offered), encoding="utf-8")
+    file.write_text(text.replace("# memory_gb", "memory_gb"), encoding="utf-8")
     assert importers.read(root).declared is not None
 
 
@@ -238,6 +232,6 @@ def test_the_documented_one_is_read(tmp_path: Path) -> None:
     example = docs.partition("```toml\n")[2].partition("```")[0]
     declared = importers.read(kit(tmp_path, example)).declared
     assert declared is not None
-    assert (len(declared.sides), len(declared.machines), len(declared.published)) == (2, 1, 1)
+    assert (len(declared.sides), len(declared.machines), len(declared.claims)) == (2, 1, 1)
     listed = docs.partition("- Words of `varies`:")[2].partition("; or the name")[0]
     assert [word.strip(" `\n") for word in listed.split(",")] == list(VARIES)

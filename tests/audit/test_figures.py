@@ -9,7 +9,6 @@ import pytest
 
 from acidtest.audit import importers
 from acidtest.audit.bench import Published
-from acidtest.audit.changes import figure
 from acidtest.audit.importers.figures import value_of
 from acidtest.audit.importers.file import File
 from acidtest.audit.repeated import repetitions
@@ -97,11 +96,6 @@ def test_a_record_of_many_runs_is_one_result_each_kind(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_figures_as_people_write_them(written: str, value: float) -> None:
     assert value_of(written) == value
-
-
-def test_a_share_or_a_ratio_is_no_figure() -> None:
-    cells = ["1,234.5", "12k", "7 M", "30%", "1.5x", "1,23"]
-    assert [figure(cell) for cell in cells] == [1234.5, 12_000.0, 7_000_000.0, None, None, None]
 
 
 @pytest.mark.slow

@@ -89,9 +89,9 @@ def test_a_large_file_is_read_so_far_and_that_is_told(
 def test_when_the_budget_is_spent_the_rest_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importers, "Budget", lambda: Budget(files=3))
     for n in range(6):
-        (tmp_path / f"{n}.md").write_text("a text")
+        (tmp_path / f"{n}.cnf").write_text("[mysqld]\nsync_binlog = 1\n")
     bench = importers.read(tmp_path)
-    assert [one.file for one in bench.passed] == ["3.md", "4.md", "5.md"]
+    assert [one.file for one in bench.passed] == ["3.cnf", "4.cnf", "5.cnf"]
 
 
 CODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"]

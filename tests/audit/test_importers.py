@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import makes
 from acidtest.audit import importers, judge
-from acidtest.audit.bench import Account, Bench, Claim, Routine
+from acidtest.audit.bench import Account, Bench, Routine
 from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.audit.rules.routines import moved
 
@@ -181,23 +181,13 @@ def test_updates_of_one_row(tmp_path: Path, statement: str, always: str) -> None
     assert write.always == always
 
 
-SAYS = [
-    ("Drive Test: how fast is your drive", [("drive test", None)]),
-    ("this measures the speed of the drive", [("drive test", None)]),
-    ("this is not a drive test", []),
-    ("with a 55 MB database", [("database size", 55_000_000)]),
-    ("The database is 96 GB, restored", [("database size", 96_000_000_000)]),
-    ("32 GB of RAM", [("memory", 32 << 30)]),
-    ("MemTotal:       24576000 kB", [("memory", 24576000 << 10)]),
-    ("pages of 16 KB", []),
-]
-
-
-@pytest.mark.parametrize(("line", "claims"), SAYS)
-def test_what_a_text_claims(tmp_path: Path, line: str, claims: list[tuple[str, int | None]]) -> None:
-    found: Sequence[Claim] = read(tmp_path, about__txt="\n" + line).claims
-    assert [(one.about, one.bytes) for one in found] == claims
-    assert all(one.where.line == 2 for one in found)
+def test_prose_says_nothing_and_a_listing_does(tmp_path: Path) -> None:
+    bench = read(tmp_path, README__md="A drive test, with a 55 MB database and 32 GB of RAM.\n", my__cnf="[mysqld]\n")
+    assert not bench.facts
+    (passed,) = bench.passed
+    assert (passed.file, "[[claim]]" in passed.text) == ("README.md", True)
+    (memory,) = read(tmp_path, meminfo="MemTotal:       24576000 kB\n").facts
+    assert (memory.kind, memory.value, memory.where.line) == ("memory", 24576000 << 10, 1)
 
 
 def test_mounts_are_said_of_all_sides(tmp_path: Path) -> None:
@@ -270,7 +260,7 @@ def test_files_of_nothing_and_of_no_text_are_read_refused_or_listed(content: byt
     for name in EMPTY:
         (tmp_path / name).write_bytes(content)
     bench = importers.read(tmp_path)
-    told = [*(name for name, _ in bench.read), *bench.unread, *(one.file for one in bench.broken)]
+    told = [*(name for name, _ in bench.read), *bench.unread, *(one.file for one in (*bench.broken, *bench.passed))]
     assert sorted(told) == sorted(EMPTY)
     assert not [one for one in judge.of_bench(bench) if one.severity == "invalid"]
 

@@ -9,8 +9,8 @@ import pytest
 
 import makes
 from acidtest.audit import importers, judge, rules
-from acidtest.audit.finding import Finding
 from acidtest.audit.rules import vacuum
+from acidtest.finding import Finding
 
 KITS = Path(__file__).parents[1] / "kits"
 UNFAIR = KITS / "unfair-firebird"
@@ -31,13 +31,13 @@ EXPERTS = [
     ("a hundred orders in one call", "work-in-one-call", "sql/shop.sql", 38),
     ("the drive test goes to the file cache in 3.0", "drive-test-in-file-cache", "firebird-3.0/firebird.conf", 6),
     ("the drive test goes to the file cache in 4.0", "drive-test-in-file-cache", "firebird-4.0/firebird.conf", 6),
-    ("it is called a drive test", "drive-test-in-file-cache", "README.txt", 7),
+    ("it is called a drive test", "drive-test-in-file-cache", "benchmark.toml", 3),
     ("50 buffers", "buffers-smallest", "databases/drive30.fdb", None),
     ("5,000 buffers for Classic and SuperClassic", "buffers-classic", "databases/thread30.gstat.txt", 19),
     ("5,000 buffers for SuperServer", "buffers-super", "databases/thread40.gstat.txt", 19),
     ("the header overrides the configuration", "buffers-in-header", "databases/thread30.gstat.txt", 19),
     ("16 KB pages against 32 KB", "page-size-differs", "databases/thread40.gstat.txt", 9),
-    ("55 MB in a text", "database-too-small", "README.txt", 19),
+    ("55 MB in a text", "database-too-small", "benchmark.toml", 4),
     ("55 MB by statistics", "database-too-small", "databases/thread30.gstat.txt", 2),
     ("servers of different modes", "server-mode-differs", "firebird-2.5/fb_inet_server.exe", None),
 ]  # fmt: skip

@@ -83,11 +83,6 @@ WHOLE = [(at, 3000) for at in range(5, 65, 5)]
             {"README.md": "# Runs\n\n| Time (seconds) | Average latency (ms) |\n|---|---|\n" + "".join(f"| {n} | 17.8 |\n" for n in (1, 3, 4, 2))},
             {"README.md": "# Runs\n\n| Time (seconds) | Average latency (ms) |\n|---|---|\n" + "".join(f"| {n} | 17.8 |\n" for n in range(5))},
         ),
-        (  # what it costs in turn says of what
-            "base-missing",
-            {"README.md": "# Drivers\n\nThe other driver is 3x faster.\n"},
-            {"README.md": "# Drivers\n\nThe other driver is 3x faster for reads but needs more memory.\n"},
-        ),
         (  # a helper of the server's image that only asks it
             "setting-differs",
             {"compose.yaml": COMPOSE + HELPER.format(name="db2", command="bash -c 'exec postgres -c shared_buffers=1GB'")},
@@ -137,17 +132,6 @@ def test_another_tool_in_the_repository_has_no_sides(tmp_path: Path) -> None:
     beside = {"results/3-postgresql/postgresql.conf": "shared_buffers = 24MB\n"}
     beside |= {"results/3-postgresql/run.out": RUN.format(rate=420)}
     assert "durability-differs" in found(tmp_path / "b", mine | beside)
-
-
-def test_a_table_that_gives_every_run_takes_no_best_one(tmp_path: Path) -> None:
-    runs = {f"run{n}.txt": PGBENCH.format(rate=rate) for n, rate in enumerate((4000.1, 4100.2, 4300.3), start=1)}
-    more = {f"b/run{n}.txt": PGBENCH.format(rate=rate) for n, rate in enumerate((2000.1, 2100.2, 2300.3), start=1)}
-    best = "# Commits\n\n| Side | tps |\n|---|---|\n| first | 4300.3 |\n| second | 2300.3 |\n"
-    every = (
-        best + "| first again | 4000.1 |\n| first once more | 4100.2 |\n| second again | 2000.1 |\n| and | 2100.2 |\n"
-    )
-    assert "best-of" in found(tmp_path / "a", {**runs, **more, "README.md": best})
-    assert "best-of" not in found(tmp_path / "b", {**runs, **more, "README.md": every})
 
 
 FSYNC = "\n```\nfsync = off\nmax_wal_size = 8GB\n```\n"

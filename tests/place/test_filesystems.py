@@ -23,15 +23,13 @@ ALLOWED = {
     "place/guest/standing.py": "what a guest that stays writes beside its disk lies in memory",
     "cli/plug.py": "what is made on a guest's disk for which no file system is named",
     "analysis/diagnosis.py": "which file systems copy on write, and what an append costs on those that were counted",
-    "audit/importers/about.py": "a drive that prose calls tmpfs",
     "audit/declared.py": "the name of a rule",
     "cli/disk.py": "what is made on a disk for which no file system is named",
     "audit/importers/containers.py": "what compose files and manifests call a mount of memory",
-    "audit/importers/sentences.py": "what prose compares",
     "audit/importers/server_commands.py": "what docker run calls a mount of memory",
     "audit/rules/durability.py": "the file system that mends torn pages by itself",
     "audit/rules/in_memory.py": "what texts and manuals call a mount of memory",
-    "audit/rules/storage.py": "a manual page, tmpfs(5), is the source of a rule",
+    "doubts/rules/storage.py": "a manual page, tmpfs(5), is the source of a rule",
 }
 
 

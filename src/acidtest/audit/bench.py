@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from acidtest.audit import settings
-from acidtest.audit.finding import Evidence
+from acidtest import settings
+from acidtest.finding import Evidence
 
 EngineName = str  # the name of one of families.PRODUCTS
 OURS = "acidtest"  # the tool that published what is a row of our own recordings
@@ -213,26 +213,6 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What a text says of the benchmark."""
-
-    where: Where
-    about: Literal["drive test", "database size", "memory"]
-    text: str  # the line
-    bytes: int | None = None
-    machine: str = ""  # of several that a text names, by its kind and number: "client", "server 2"
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence of the kit that publishes something: a rate, or that one is faster than another."""
-
-    where: Where
-    text: str
-    under: str = ""  # the headings that it stands under
-
-
-@dataclass(frozen=True)
 class TableRow:
     """One row of a table in a text, as it stands there."""
 
@@ -245,53 +225,27 @@ class TableRow:
 
 
 StatementKind = Literal[
-    "text",  # that there is one
+    # What benchmark.toml declares, or a listing of the machine tells.
     "drive",
     "file-system",
+    "memory",  # the value is in bytes
+    "database size",  # the value is in bytes
+    "drive test",  # that the drive is meant to be measured
     "turns",  # of a rotating drive; the value is a minute
     "write-cache",  # that survives a power cut, or may
     "iops",  # that were paid for; the value is a second
-    "spread",  # of repetitions
-    "repeated",  # that runs were; the value is how often, 1 where it says that they were not
+    # What programs, scripts, definitions of services and results have.
+    "repeated",  # that runs are made several times; the value is how often
     "sampled",  # that a program measures one operation several times within a run; the value is how often
-    "figure",  # a line with a figure of a measurement, whoever parsed it
-    "warm-up",  # that there was one, or that first results were left out
-    "lasts",  # how long a run does; the value is in seconds
-    "timeline",  # that rates over time are what is shown
-    "renewed",  # that the data were made anew for each run
-    "percentiles-averaged",
-    "checkpoints",  # that somebody has thought of them
-    "tpm-against-nopm",  # in one sentence
-    "axis",  # of a chart, that begins above zero; the value is the share of it that is cut off
-    "best-of",
-    "relative",  # a comparison without what it is compared with
-    "decimals-mixed",  # a figure of a file that writes decimals in two ways
-    "unit-missing",  # of a table of figures; the text is its heading
-    "link",  # to results below the kit; the text is the name of the file from the kit's top
-    "named result",  # the name of a file of results as a text has it, without its folder
+    "tpc-word",  # that a tool prints for a result of its own
+    "best-of",  # that a tool shows the best of several runs
     "error-as-result",  # of a program: what fails is a result, of no time
     "error-dropped",  # of a program: whether a statement failed is not looked at
-    "tpc-word",
-    "not-tpc",  # that the result is none of the TPC's
-    # What any file discloses.
-    "machine",  # a processor, their number, or a kind of machine that has certain ones
-    "version",  # of what is measured
-    "setting",  # with a value
-    "engine",  # by name
-    "server",  # that the kit starts one in a container
     "unfixed version",  # what is taken in whatever version is the newest
-    "pre-release",
-    "local client",  # that the load came from the machine that is measured
     "platform",  # that a program wrote beside its figures: "arch arm64"
-    "picture elsewhere",  # its address
-    "picture",  # of figures, in the kit; the name of its file as a text has it
-    "empty",  # a file of results without any
-    # A number by which a run is told. Its key, as "iterations warm-up", is ``machine``; one without a value varies.
-    "parameter told",  # in a text
-    "parameter",  # in a script, a configuration or a result
-    "composed",  # a compose file that a script or a text starts, by its name; "" of the usual one
+    "composed",  # a compose file that a script starts, by its name; "" of the usual one
     "store",  # that is started in a container, by its name in ``stores``
-    "promise",  # what sets when a write of a store, whose name is ``machine``, is acknowledged
+    "promise",  # what sets when a write of a store, whose name is ``store``, is acknowledged
     "unlogged",  # a table whose rows are in no log
     "volume-elsewhere",  # that is mounted beside the place where its image keeps the data
     "ephemeral",  # data of a container that nothing keeps
@@ -305,13 +259,13 @@ StatementKind = Literal[
 
 @dataclass(frozen=True)
 class Statement:
-    """Something that the kit's own words say of it, or a recording of ours."""
+    """Something that is declared, that a file of the kit shows, or a recording of ours."""
 
     where: Where
     kind: StatementKind
     text: str
     value: float | None = None
-    machine: str = ""  # as of Claim; of a version the product, if it is named
+    store: str = ""  # of a promise
 
 
 StepKind = Literal[
@@ -559,15 +513,21 @@ class DeclaredSide:
     machine: str = ""  # the name of one of the machines; "" where none is named
 
 
+ClaimKind = Literal["faster", "slower", "equal"]
+
+
 @dataclass(frozen=True)
-class DeclaredResult:
-    """Something that was published, and what it rests on."""
+class Claim:
+    """What a study claims of two of its sides, or of two rows: results by their names."""
 
     where: Where
-    text: str  # the sentence
-    results: tuple[str, ...] = ()  # files and folders of the kit
-    rates: tuple[Setting, ...] = ()  # the name of a side and the figure
-    unit: str = ""  # of those, one of UNITS; "" where it does not matter
+    sides: tuple[str, str]  # the first is "faster" than the second
+    kind: ClaimKind
+    by: float | None = None  # how many times as fast or as slow; of "equal" how many times they may lie apart
+    metric: str = "rate"  # or "took", or a latency: "mean", "p99"
+    text: str = ""  # as it was published
+    published: str = ""  # where
+    results: tuple[str, ...] = ()  # files and folders of the kit that it rests on
 
 
 @dataclass(frozen=True)
@@ -579,7 +539,11 @@ class Declared:
     varies: tuple[Setting, ...] = ()  # what differs on purpose, each as the name of a Setting; its value is empty
     sides: tuple[DeclaredSide, ...] = ()
     machines: tuple[DeclaredMachine, ...] = ()
-    published: tuple[DeclaredResult, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    measures: Setting | None = None  # "drive": what a test is meant to show
+    database_mb: Setting | None = None
+    repetitions: Setting | None = None
+    client: Setting | None = None  # the machine that the load comes from
 
     @property
     def names(self) -> frozenset[str]:
@@ -600,9 +564,7 @@ class Bench:
     sides: Sequence[Side]
     published: Sequence[Published] = ()
     routines: Sequence[Routine] = ()
-    texts: Sequence[Statement] = ()
-    claims: Sequence[Claim] = ()
-    sentences: Sequence[Sentence] = ()
+    facts: Sequence[Statement] = ()
     rows: Sequence[TableRow] = ()  # of tables in texts
     harnesses: Sequence[Harness] = ()
     factors: frozenset[str] = frozenset()
@@ -614,8 +576,8 @@ class Bench:
     not_understood: Sequence[Evidence] = ()  # figures and settings that nobody parsed, each where they begin
 
     def said(self, kind: StatementKind) -> list[Statement]:
-        """What texts and other files say of this kind."""
-        return [one for one in self.texts if one.kind == kind]
+        """What is known of this kind."""
+        return [one for one in self.facts if one.kind == kind]
 
     @property
     def others(self) -> list[Published]:

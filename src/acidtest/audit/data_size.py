@@ -14,7 +14,6 @@ SYSBENCH_ROW = 240
 PGBENCH_BRANCH = 15_700_000
 YCSB_FIELDS, YCSB_FIELD = 10, 100
 WAREHOUSE = 100_000_000
-SYSBENCH_ROWS = 10_000  # a table, if nobody says
 OF_WAREHOUSES = frozenset(("hammerdb", "go-tpc", "tpcc-mysql", "benchmarksql"))
 
 

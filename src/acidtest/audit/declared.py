@@ -3,14 +3,24 @@ machines are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from acidtest.audit import settings
-from acidtest.audit.bench import Account, Bench, Claim, Declared, DeclaredSide, Mount, Side, Statement
-from acidtest.audit.finding import Finding
+from acidtest import settings
+from acidtest.audit.bench import (
+    Account,
+    Bench,
+    Declared,
+    DeclaredMachine,
+    DeclaredSide,
+    Mount,
+    Side,
+    Statement,
+    StatementKind,
+)
 from acidtest.errors import BadInput, Problems, not_among
 from acidtest.families import PRODUCTS
+from acidtest.finding import Finding
 
 
 @dataclass(frozen=True)
@@ -74,30 +84,44 @@ def applied(bench: Bench, declared: Declared, sides_of: Callable[[Sequence[str]]
     """
     sides = [_side(one, bench.sides, sides_of) for one in declared.sides] or list(bench.sides)
     _check(declared, sides)
-    machines = [*declared.machines]
-    texts: list[Statement] = []
-    claims: list[Claim] = []
-    for machine in machines:
-        for fact in machine.facts:
-            if fact.name == "drive":
-                texts.append(Statement(fact.where, "drive", fact.value))
-            elif fact.name == "file_system":
-                texts.append(Statement(fact.where, "file-system", fact.value))
-            elif fact.name == "memory_gb":
-                claims.append(Claim(fact.where, "memory", f"{fact.value} GB of memory", int(float(fact.value) * 2**30)))
     factors = {name for word in declared.names for name in (word, *_factor(word).settings)}
-    if any(one.about == "memory" for one in claims):
-        claims += [one for one in bench.claims if one.about != "memory"]
-    else:
-        claims += bench.claims
+    facts = list(_facts(declared))
+    told = {one.kind for one in facts}
     return replace(
         bench,
         sides=sides,
-        texts=[*texts, *bench.texts],
-        claims=claims,
+        facts=[*facts, *(one for one in bench.facts if one.kind != "memory" or "memory" not in told)],
         factors=bench.factors | factors,
         declared=declared,
     )
+
+
+OF_MACHINES: Mapping[str, tuple[StatementKind, float]] = {  # and in what the amounts count
+    "drive": ("drive", 0),
+    "file_system": ("file-system", 0),
+    "write_cache": ("write-cache", 0),
+    "memory_gb": ("memory", 2**30),
+    "rpm": ("turns", 1),
+    "iops": ("iops", 1),
+}
+
+
+def _facts(declared: Declared) -> Iterator[Statement]:
+    """What is declared of the machines that hold a side, and of the whole."""
+    of_sides = {one.machine for one in declared.sides} - {""}
+    machines: list[DeclaredMachine] = [one for one in declared.machines if not of_sides or one.name in of_sides]
+    for fact in (fact for machine in machines for fact in machine.facts):
+        kind, unit = OF_MACHINES.get(fact.name, (None, 0))
+        if kind:
+            text = f"{fact.name} = {fact.value}" if unit else fact.value
+            yield Statement(fact.where, kind, text, float(fact.value) * unit if unit else None)
+    if declared.measures and declared.measures.value == "drive":
+        yield Statement(declared.measures.where, "drive test", 'measures = "drive"')
+    if declared.database_mb:
+        size = declared.database_mb
+        yield Statement(size.where, "database size", f"{size.value} MB", 1e6 * float(size.value))
+    if runs := declared.repetitions:
+        yield Statement(runs.where, "repeated", f"repetitions = {runs.value}", float(runs.value))
 
 
 def _factor(word: str) -> Factor:

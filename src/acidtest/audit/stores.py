@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from acidtest.audit.bench import Bench, Statement
-from acidtest.audit.finding import Evidence
+from acidtest.finding import Evidence
 
 # When a write is acknowledged: once it is on the drive, once it is in a log that is flushed later, or before either.
 ON_DRIVE, IN_LOG, IN_MEMORY = 2, 1, 0
@@ -104,7 +104,7 @@ def named_in(text: str) -> set[str]:
 def started(bench: Bench) -> dict[str, list[Statement]]:
     """The stores that the kit starts in containers."""
     found: dict[str, list[Statement]] = {}
-    for one in bench.texts:
+    for one in bench.facts:
         if one.kind == "store":
             found.setdefault(one.text, []).append(one)
     return found
@@ -113,9 +113,9 @@ def started(bench: Bench) -> dict[str, list[Statement]]:
 def set_otherwise(bench: Bench) -> dict[str, list[Statement]]:
     """The stores of which some file of the kit sets what they promise."""
     found: dict[str, list[Statement]] = {}
-    for one in bench.texts:
+    for one in bench.facts:
         if one.kind == "promise":
-            found.setdefault(one.machine, []).append(one)
+            found.setdefault(one.store, []).append(one)
     return found
 
 

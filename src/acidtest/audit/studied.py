@@ -14,13 +14,6 @@ KNOB = (
     r"double[_ -]?write|full[_ -]?page[_ -]?writes|fpw|durab\w*|forced[_ -]?writes|barriers?|write[_ -]?concern|"
     r"appendfsync|wal[_ -]?mode|journal[_ -]?mode"
 )
-COMPARED = linear.compile(
-    rf"\b(?:{KNOB})\b.*(?:\bvs\b|\bversus\b|\bon\b.{{1,20}}\boff\b|\boff\b.{{1,20}}\bon\b|\b0\b.{{1,12}}\b[12]\b|"
-    rf"\bimpact|\beffect|\bcost|\binfluence|\btrade|\blevels?\b)|"
-    rf"(?:\bvs\b|\bversus\b|\bimpact|\beffects?\b|\bcosts?\b|\binfluence|\bwith(?:out)? and with).*\b(?:{KNOB})\b|"
-    rf"\bwhat (?:a |an )?(?:flush|fsync|commit)\w* costs?",
-    linear.I,
-)
 HEAD = linear.compile(rf"[\w ]{{0,20}}\b(?:{KNOB})\b[\w ]{{0,30}}", linear.I)
 LEVELS = linear.compile(
     r"on|off|[0-3]|full|normal|extra|local|remote_\w+|yes|no|true|false|always|everysec|none", linear.I
@@ -34,12 +27,8 @@ NAMED = re.compile(
 
 
 def durability(bench: Bench) -> bool:
-    """Whether a heading, or a table with a column or rows of levels, says that it is compared."""
+    """Whether it is declared, or a table has a column of its levels."""
     if "durability" in bench.factors:
-        return True
-    headings = {row.under for row in bench.rows} | {row.caption for row in bench.rows}
-    headings |= {one.under for one in bench.others} | {one.under for one in bench.sentences}
-    if any(COMPARED.search(part) for one in headings for part in one.split("\n")):
         return True
     for row in bench.rows:
         for at, head in enumerate(row.head[: len(row.cells)]):

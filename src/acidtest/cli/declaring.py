@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path, PurePosixPath
 
-from acidtest.audit.bench import Bench, Claim, Side, Statement
+from acidtest.audit import claims
+from acidtest.audit.bench import Bench, Claim, Declared, DeclaredSide, Side, Where
 from acidtest.audit.declared import VARIES, is_of
-from acidtest.audit.finding import Finding
 from acidtest.audit.importers.declaration import NAME
 from acidtest.errors import BadInput, cannot_write
+from acidtest.finding import Finding
 from acidtest.question.text import BARE, Draft, Line, Table, toml
 
 MACHINE = "machine"
-PUBLISHED_MAX = 20  # sentences that are taken over
-RESULTS_MAX = 8  # files that are named; of more their folders
+CLAIMS_MAX = 20  # pairs of sides
 
 
 def write(root: Path, bench: Bench, findings: Sequence[Finding]) -> Path:
@@ -51,7 +53,7 @@ def draft(bench: Bench, findings: Sequence[Finding]) -> Draft:
             Line("title", "What is compared with what", "A sentence of yours."),
             Line("varies", varies, _varies_said(findings)),
         ),
-        (*_sides(bench), _machine(bench), *_published(bench)),
+        (*_sides(bench), _machine(), *_claims(bench)),
     )
 
 
@@ -98,39 +100,35 @@ def _names(side: Side) -> list[str]:
     return sorted({part.where.file for of_kind in parts for part in of_kind})
 
 
-def _machine(bench: Bench) -> Table:
-    """What the texts say of the machine, for the author to confirm."""
-
-    def said(kind: str) -> Statement | None:
-        return next((one for one in bench.texts if one.kind == kind), None)
-
-    memory = next((one for one in bench.claims if one.about == "memory" and one.bytes), None)
-    drive, file_system = said("drive"), said("file-system")
+def _machine() -> Table:
+    """For the author to fill in: no text is read for it."""
     lines = (
         Line("processor", "?", offered=True),
         Line("cores", 8, offered=True),
-        Line("memory_gb", round(memory.bytes / 2**30) if memory and memory.bytes else 32, _from(memory), offered=True),
-        Line("drive", drive.text if drive else "?", _from(drive), offered=True),
-        Line("file_system", file_system.text if file_system else "?", _from(file_system), offered=True),
+        Line("memory_gb", 32, offered=True),
+        Line("drive", "?", offered=True),
+        Line("file_system", "?", offered=True),
     )
     several = "The machine of all sides; if they had several, write a table for each. Take out the # where it is true."
     return Table(f"machines.{MACHINE}", lines, several)
 
 
-def _from(one: Claim | Statement | None) -> str:
-    return f"So says {one.where.file}, line {one.where.line}." if one else ""
-
-
-def _published(bench: Bench) -> Iterator[Table]:
-    results = sorted({one.where.file for one in bench.published})
-    if len(results) > RESULTS_MAX:
-        results = sorted({str(PurePosixPath(name).parent) for name in results} - {"."}) or results[:RESULTS_MAX]
-    sentences = list(dict.fromkeys(one.text for one in bench.sentences))[:PUBLISHED_MAX]
-    for number, text in enumerate(sentences or ["What was published"]):
-        lines = [Line("text", text), Line("results", results)]
-        rates: dict[str, float] = {side.name: 1000 for side in bench.sides}
-        if not number:
-            lines += [Line("rates", rates, "The figures of each side, if you like them checked.", offered=True)]
-            lines += [Line("unit", "tps", offered=True)]
-        said = "A sentence or figure that was published, and the results it rests on." if not number else ""
-        yield Table("published", tuple(line for line in lines if line.value), said, repeated=True)
+def _claims(bench: Bench) -> Iterator[Table]:
+    """A claim for each pair of sides, with the ratio of their results."""
+    sides = tuple(
+        DeclaredSide(Where(NAME), one.name, one.engine, "", tuple(_files(one, bench.sides))) for one in bench.sides
+    )
+    known = replace(bench, declared=bench.declared or Declared(Where(NAME), sides=sides))
+    said = "What was published of two sides. These are the ratios of the results: keep what you claim, without its #."
+    number = 0
+    for one, other in combinations((side.name for side in bench.sides), 2):
+        answer = claims.answer(known, Claim(Where(NAME), (one, other), "faster"))
+        middle = answer.ratio.median if answer.ratio else None
+        if not middle or number == CLAIMS_MAX:
+            continue
+        first, second, by = (one, other, middle) if middle >= 1 else (other, one, 1 / middle)
+        shown = [Line("sides", [first, second], f"By the results: {answer.why}.", offered=True)]
+        shown += [Line("is", "faster", offered=True), Line("by", round(by, 2), offered=True)]
+        shown += [Line("published", "README.md:1", offered=True)]
+        yield Table("claim", tuple(shown), said if not number else "", repeated=True, offered=True)
+        number += 1

@@ -27,12 +27,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """A table, or with ``repeated`` one of several of the same name."""
+    """A table, or with ``repeated`` one of several of the same name; ``offered`` as of Line."""
 
     name: str
     lines: tuple[Line, ...]
     comment: str = ""
     repeated: bool = False
+    offered: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,5 +91,6 @@ def _line(line: Line) -> str:
 
 def _table(table: Table) -> str:
     heading = f"[[{table.name}]]" if table.repeated else f"[{table.name}]"
+    heading = f"# {heading}" if table.offered else heading
     lines = [heading, *map(_line, table.lines)]
     return "\n".join([_comment(table.comment), *lines] if table.comment else lines)

@@ -10,16 +10,27 @@ from functools import cache
 from pathlib import Path
 
 from acidtest.audit import declared
-from acidtest.audit.bench import Bench, Claim, Harness, Published, Routine, Sentence, Statement, TableRow
-from acidtest.audit.finding import Evidence
-from acidtest.audit.importers import configurations, declaration, engines, headings, left_over, named, tables, used
+from acidtest.audit.bench import Bench, Harness, Published, Routine, Statement, TableRow
+from acidtest.audit.importers import (
+    configurations,
+    declaration,
+    engines,
+    headings,
+    known,
+    left_over,
+    named,
+    tables,
+    used,
+)
 from acidtest.audit.importers.file import WORDS_SPENT, Broken, Budget, File, Importer, Part, Spent, SpentProse
 from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
+from acidtest.finding import Evidence
 from acidtest.words import counted
 
 WORDS = "text"  # the kind of importers that look through the words of a file
 OUTPUT_BYTES = 1 << 16
+PROSE = "is prose, which is not read: what it says is declared in benchmark.toml ([[claim]], [machines.NAME])"
 NOT_LOOKED_THROUGH = f"was not looked through for what it says: {WORDS_SPENT}"
 SPENT = "was not read to its end: the audit has read as much as it may"
 SEARCHED_BYTES = 2 << 20  # of a file that any importer looks through which does not know it by its beginning
@@ -28,11 +39,11 @@ SEARCHED_BYTES = 2 << 20  # of a file that any importer looks through which does
 @cache
 def importers() -> tuple[Importer, ...]:
     """Every ``Importer`` at the top of a module of this package."""
-    known = []
+    found = []
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        known += [one for one in vars(importlib.import_module(module.name)).values() if isinstance(one, Importer)]
+        found += [one for one in vars(importlib.import_module(module.name)).values() if isinstance(one, Importer)]
     # A tool's output is known before its words are looked through.
-    return tuple(sorted({id(one): one for one in known}.values(), key=lambda one: (one.last, one.beside)))
+    return tuple(sorted({id(one): one for one in found}.values(), key=lambda one: (one.last, one.beside)))
 
 
 def read(root: Path) -> Bench:
@@ -62,6 +73,8 @@ def read(root: Path) -> Bench:
                 understood.append((file.name, kind))
             elif file.notes:
                 pass  # they say why
+            elif known.is_prose(file.base):
+                walk.passed.append(Evidence(PROSE, file.name))
             elif file.size > SEARCHED_BYTES:
                 walk.passed.append(Evidence(f"too large for a file of an unknown kind: {file.size:,} bytes", file.name))
             else:
@@ -77,9 +90,7 @@ def read(root: Path) -> Bench:
         sides=engines.sides(parts),
         published=[part for _, part in parts if isinstance(part, Published)],
         routines=[part for _, part in parts if isinstance(part, Routine)],
-        texts=[part for _, part in parts if isinstance(part, Statement)],
-        claims=[part for _, part in parts if isinstance(part, Claim)],
-        sentences=[part for _, part in parts if isinstance(part, Sentence)],
+        facts=[part for _, part in parts if isinstance(part, Statement)],
         rows=[part for _, part in parts if isinstance(part, TableRow)],
         harnesses=[part for _, part in parts if isinstance(part, Harness)],
         read=understood,
@@ -110,7 +121,7 @@ def _counted(file: File, parts: Sequence[Part]) -> Sequence[Part]:
     most = max(file.budget.parts, 0)
     file.budget.parts -= len(parts)
     if len(parts) > most:
-        held = counted(len(parts), "result, setting or sentence", "results, settings and sentences")
+        held = counted(len(parts), "result or setting", "results and settings")
         file.left_out(f"holds more than an audit can judge: {held}, of which {most:,} count")
     return parts[:most]
 

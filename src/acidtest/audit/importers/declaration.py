@@ -10,14 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from acidtest.audit.bench import (
-    Declared,
-    DeclaredMachine,
-    DeclaredResult,
-    DeclaredSide,
-    Setting,
-    Where,
-)
+from acidtest.audit.bench import Claim, ClaimKind, Declared, DeclaredMachine, DeclaredSide, Setting, Where
 from acidtest.audit.importers import trees
 from acidtest.audit.importers.file import Broken, File, Importer, Part, Spent
 from acidtest.errors import BadInput, Problems, nearest, not_among
@@ -27,12 +20,14 @@ from acidtest.words import harmless
 
 NAME = "benchmark.toml"
 DOCS = "acidtest help docs/AUDIT.md has its keys"
-KEYS = ("title", "varies", "sides", "machines", "published")
+KEYS = ("title", "varies", "measures", "database_mb", "repetitions", "client", "sides", "machines", "claim")
 OURS = frozenset(KEYS) - {"title"}  # by which it is known
 SIDE_KEYS = ("engine", "files", "machine")
-MACHINE_KEYS = ("processor", "cores", "memory_gb", "drive", "file_system", "system", "instance")
-PUBLISHED_KEYS = ("text", "results", "rates", "unit")
-UNITS = ("tps", "qps", "ops", "rps", "iops", "tpm", "nopm")
+AMOUNTS = ("cores", "memory_gb", "rpm", "iops")
+MACHINE_KEYS = (*AMOUNTS, "processor", "drive", "write_cache", "file_system", "system", "instance")
+CLAIM_KEYS = ("sides", "is", "by", "metric", "text", "published", "results")
+KINDS: tuple[ClaimKind, ...] = ("faster", "slower", "equal")
+METRIC = linear.Pattern(r"rate|took|mean|max|p\d{2}(?:\.\d{1,3})?")
 BYTES_MAX = 1 << 20
 SHOWN_MAX = 60
 NUMBER_MAX = 1e12
@@ -206,10 +201,14 @@ def _declared(reading: _Reading, values: dict[str, Any]) -> Declared:
             remedy = f"add a table [machines.{side.machine}]"
             message = not_among("machine", side.machine, names) if names else f"{side.machine} is described nowhere"
             reading.refuse(("sides", side.name, "machine"), message, remedy)
-    published = values.get("published", [])
-    if not isinstance(published, list):
-        reading.refuse(("published",), f"found {_shown(published)}, must be [[published]] tables", DOCS)
-        published = []
+    claims = values.get("claim", [])
+    if not isinstance(claims, list):
+        reading.refuse(("claim",), f"found {_shown(claims)}, must be [[claim]] tables", DOCS)
+        claims = []
+    measures = reading.text(("measures",), values.get("measures"))
+    if measures not in ("", "drive", "engine"):
+        reading.refuse(("measures",), not_among("word", _cut(measures), ("drive", "engine")), DOCS)
+    client = reading.text(("client",), values.get("client"))
     return Declared(
         where=reading.where(),
         title=reading.text(("title",), values.get("title")),
@@ -219,10 +218,11 @@ def _declared(reading: _Reading, values: dict[str, Any]) -> Declared:
         ),
         sides=tuple(sides),
         machines=tuple(machines),
-        published=tuple(
-            _published(reading, ("published", number), one, [side.name for side in sides])
-            for number, one in enumerate(published)
-        ),
+        claims=tuple(_claim(reading, ("claim", number), one) for number, one in enumerate(claims)),
+        measures=Setting("measures", measures, reading.where("measures")) if measures else None,
+        database_mb=_amount(reading, "database_mb", values.get("database_mb")),
+        repetitions=_amount(reading, "repetitions", values.get("repetitions")),
+        client=Setting("client", client, reading.where("client")) if client else None,
     )
 
 
@@ -235,10 +235,17 @@ def _is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < NUMBER_MAX
 
 
+def _amount(reading: _Reading, key: str, value: Any) -> Setting | None:
+    if value is None or _is_amount(value):
+        return Setting(key, f"{value:.12g}", reading.where(key)) if value else None
+    reading.refuse((key,), f"found {_shown(value)}, must be a number above 0", DOCS)
+    return None
+
+
 def _machine(reading: _Reading, path: Path, value: Any) -> DeclaredMachine:
     facts = []
     for key, one in reading.table(path, value, MACHINE_KEYS).items():
-        numeric = key in ("cores", "memory_gb")
+        numeric = key in AMOUNTS
         if not (_is_amount(one) if numeric else isinstance(one, str)):
             reading.refuse((*path, key), f"found {_shown(one)}, must be a {'number' if numeric else 'text'}", DOCS)
         else:
@@ -275,27 +282,30 @@ def _files(reading: _Reading, path: Path, value: Any) -> tuple[str, ...]:
     return tuple(name.removeprefix("./").rstrip("/") for name in names)
 
 
-def _published(reading: _Reading, path: Path, value: Any, sides: Collection[str]) -> DeclaredResult:
-    table = reading.table(path, value, PUBLISHED_KEYS)
-    unit = reading.text((*path, "unit"), table.get("unit"))
-    if unit and unit.lower() not in UNITS:
-        reading.refuse((*path, "unit"), not_among("unit", _cut(unit), UNITS))
-    rates = []
-    for name, rate in reading.table((*path, "rates"), table.get("rates", {})).items():
-        at = (*path, "rates", name)
-        if name not in sides:
-            known = not_among("side", _cut(name), sides) if sides else f"{_cut(name)} is described nowhere"
-            reading.refuse((*path, "rates"), known, f"add a table [sides.{_cut(name)}]")
-        elif not _is_amount(rate):
-            reading.refuse(at, f"found {_shown(rate)}, must be a number above 0")
-        else:
-            rates.append(Setting(name, repr(float(rate)), reading.where(*at)))
-    return DeclaredResult(
-        where=reading.where(*path, "text") if "text" in table else reading.where(*path),
-        text=reading.text((*path, "text"), table.get("text"), needed=True),
+def _claim(reading: _Reading, path: Path, value: Any) -> Claim:
+    table = reading.table(path, value, CLAIM_KEYS)
+    sides = reading.texts((*path, "sides"), table.get("sides"))
+    if len(set(sides)) != 2:
+        reading.refuse((*path, "sides"), "must name two sides", 'write sides = ["…", "…"]')
+    kind = reading.text((*path, "is"), table.get("is"), needed=True)
+    if kind and kind not in KINDS:
+        reading.refuse((*path, "is"), not_among("word", _cut(kind), KINDS))
+    by = table.get("by")
+    if by is not None and not (_is_amount(by) and by > 1):
+        reading.refuse((*path, "by"), f"found {_shown(by)}, must be a number above 1", "1.4 means 40 % more")
+        by = None
+    metric = reading.text((*path, "metric"), table.get("metric")) or "rate"
+    if not METRIC.fullmatch(metric):
+        reading.refuse((*path, "metric"), f"{_cut(metric)} is not known", "rate, took, mean, max, or p99 and the like")
+    return Claim(
+        where=reading.where(*path),
+        sides=(sides[0], sides[-1]) if sides else ("", ""),
+        kind=next((one for one in KINDS if one == kind), "equal"),
+        by=by,
+        metric=metric,
+        text=reading.text((*path, "text"), table.get("text")),
+        published=reading.text((*path, "published"), table.get("published")),
         results=_files(reading, (*path, "results"), table.get("results")),
-        rates=tuple(rates),
-        unit=unit.lower(),
     )
 
 

@@ -19,12 +19,11 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from acidtest.audit import settings
+from acidtest import settings
 from acidtest.audit.bench import (
     PARTS,
     Account,
     Binary,
-    Claim,
     Configuration,
     Database,
     EngineName,
@@ -32,7 +31,6 @@ from acidtest.audit.bench import (
     Mount,
     Published,
     Routine,
-    Sentence,
     Side,
     Statement,
     TableRow,
@@ -118,11 +116,7 @@ def homes(names: Iterable[str]) -> set[str]:
 
 def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
     """The sides of a kit, in order of their names, given each part with the file that it was read from."""
-    mine = [
-        (name, part)
-        for name, part in parts
-        if not isinstance(part, Published | Routine | Claim | Sentence | Statement | TableRow)
-    ]
+    mine = [(name, part) for name, part in parts if not isinstance(part, Published | Routine | Statement | TableRow)]
     anchored = [name for name, part in mine if isinstance(part, Binary) or _is_file(part)]
     roots = homes(anchored)
     held: dict[str, list[Part]] = defaultdict(list)

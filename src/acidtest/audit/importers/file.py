@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 from acidtest.audit.bench import (
     Account,
     Binary,
-    Claim,
     Configuration,
     Database,
     Harness,
@@ -30,12 +29,11 @@ from acidtest.audit.bench import (
     Mount,
     Published,
     Routine,
-    Sentence,
     Statement,
     TableRow,
     Where,
 )
-from acidtest.audit.finding import Evidence
+from acidtest.finding import Evidence
 
 TEXT_BYTES_MAX = 16 << 20  # of a text that is taken as a whole; what is longer is read so far
 STREAM_BYTES_MAX = 64 << 20  # of one that is read line by line
@@ -57,7 +55,6 @@ CODINGS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (cod
 Part = (
     Account
     | Binary
-    | Claim
     | Configuration
     | Database
     | LogEntry
@@ -65,7 +62,6 @@ Part = (
     | Mount
     | Published
     | Routine
-    | Sentence
     | Statement
     | TableRow
 )

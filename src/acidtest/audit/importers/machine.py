@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from acidtest.audit.bench import Account, Mount
+from acidtest.audit.bench import Account, Mount, Statement
 from acidtest.audit.importers.file import File, Importer
 from acidtest.filesystems import IN_MEMORY, NAMES
 
@@ -13,6 +13,7 @@ MOUNTED = re.compile(r"\S+ on (\S+) type (\w+) \(([^)]*)\)")  # mount(8)
 TABLE = re.compile(r"\S+\s+(/\S*)\s+(\w+)\s+([\w,=./:-]+)\s+\d\s+\d\s*")  # /proc/mounts, fstab(5)
 SERVICE = re.compile(r"SERVICE_START_NAME\s*+: *+(\S.*)")  # sc qc
 PRIVILEGE = re.compile(r"(Se[A-Z]\w+Privilege)\b.*")  # whoami /priv
+MEMORY = re.compile(r"MemTotal: +(\d{1,12}) kB")  # /proc/meminfo
 TEXT_MAX = 1 << 20
 
 
@@ -35,11 +36,17 @@ def _accounts(file: File) -> Iterator[Account]:
         yield Account(file.at(first), "", frozenset(privileges))
 
 
-def _listing(file: File) -> Sequence[Mount | Account] | None:
-    named = file.base.startswith(("mount", "fstab", "sc_", "sc.", "service", "whoami", "priv"))
+def _memory(file: File) -> Iterator[Statement]:
+    for number, line in enumerate(file.lines, start=1):
+        if match := MEMORY.fullmatch(line.strip()):
+            yield Statement(file.at(number), "memory", match[0], 1024.0 * int(match[1]))
+
+
+def _listing(file: File) -> Sequence[Mount | Account | Statement] | None:
+    named = file.base.startswith(("mount", "fstab", "meminfo", "sc_", "sc.", "service", "whoami", "priv"))
     if not (named or file.base.endswith(".txt")) or file.size > TEXT_MAX or "\0" in file.text:
         return None
-    return [*_mounts(file), *_accounts(file)] or None
+    return [*_mounts(file), *_accounts(file), *_memory(file)] or None
 
 
 IMPORTER = Importer("listing of a machine", _listing, beside=True)

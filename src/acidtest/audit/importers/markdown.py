@@ -1,4 +1,4 @@
-"""What a text of a kit says of settings: its code blocks, tables, lists and sentences. All of it is read from prose."""
+"""The settings in code blocks and tables of a text. Its sentences are not read."""
 
 from __future__ import annotations
 
@@ -13,38 +13,10 @@ from markdown_it.token import Token
 from acidtest.audit.bench import Configuration, Database, EngineName, Mount, Setting
 from acidtest.audit.importers import blocks, dumps, known, shell, statements
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.values import undisputed
 
 TEXT_MAX = 2 << 20
 LINE_MAX = 4000
 PLAIN = (".rst", ".adoc", ".asciidoc")  # not Markdown: read line by line
-# "shared_buffers = 4GB" amid words; between name and value may stand quotes, marks, "to", "is".
-SAID = re.compile(
-    r"(?<![\w.$/{-])[`*\"']{0,3}(--)?([A-Za-z][\w-]{2,63})[`*\"']{0,3}\s{0,3}"
-    r"(=|:|TO\b|to\b|is\b|set to\b|\u2192)\s{0,3}[`*\"']{0,3}"
-    r"(-?\d{1,15}(?:[.,'\u00a0\u202f]\d{1,3}|[ ]\d{3}(?!\d)){0,5}"
-    r"(?:[ \u00a0\u202f]?(?:[kKMGTmg]i?[Bbo]?|[кКМГТ][Бб]|bytes|ms|s|min|h|d|B|o)\b)?(?![^\W\d_])|"
-    r"[A-Z][A-Z_-]{1,30}\b|[a-z]{2,20}\b)"
-)
-QUOTED = re.compile(r"`[a-z_]{4,40}=")
-# A list of arguments as a text quotes it: "'-c', 'fsync=off'".
-OPTION = re.compile(r"(?:^|[\s,\['\"])-c['\"]?[,\s]\s{0,3}['\"]?([a-z_]{2,63})=([\w.]{1,40})")
-# SQLite's pragmas as options of somebody's own tool: "-journal-mode wal -synchronous normal".
-PRAGMA = re.compile(r"(?<!\S)--?([a-z][a-z_-]{3,40})[= ]([\w-]{1,20})")
-WORDS = re.compile(
-    r"on|off|true|false|replica|minimal|logical|always|none|wal|full|normal|delete|memory|extra|read[- ]committed",
-    re.IGNORECASE,
-)
-# What a manual has for a value: "--innodb-data-file-path=name".
-PLACEHOLDERS = frozenset(
-    ("name", "value", "path", "file", "dir", "size", "number", "string", "num", "the", "a", "an", "your")
-)
-# A sentence that asks, denies, advises or compares says not what was set.
-OPEN = re.compile(
-    r"\?|\b(?:not|never|no longer|without|would|could|should|if|unless|instead of|avoid|trade-?offs?|versus|vs|unlike"
-    r"|rather than|recommend\w*|n't)\b|n't\b|\u2248",
-    re.IGNORECASE,
-)
 # A heading of what one might set, and a sentence before a block of it: that is not what was in force.
 ADVICE = re.compile(
     r"recommend|suggest|advice|\btips?\b|best practices?|troubleshoot|\bfaq\b|next steps?|future|to-?do\b|"
@@ -53,7 +25,6 @@ ADVICE = re.compile(
     r"рекоменд|совет|建议|建議|推荐|推薦|推奨|권장",
     re.IGNORECASE,
 )
-SENTENCE_WORDS = 4
 # Columns that hold no value of the benchmark.
 OTHER_HEAD = re.compile(
     r"\W*(?:default|standard|description|comment|notes?|why|reason|unit|meaning|описание)", re.IGNORECASE
@@ -81,7 +52,6 @@ def _of_markdown(file: File) -> Iterator[Part]:
     heading, at = "", 0
     above: dict[str, str] = {}  # the headings that the text stands under, by level
     before = ""  # the last line above
-    said: list[tuple[int, str, str]] = []  # lines of sentences, with the heading above
     while at < len(tokens):
         token = tokens[at]
         line = token.map[0] + 1 if token.map else 1
@@ -104,11 +74,8 @@ def _of_markdown(file: File) -> Iterator[Part]:
             yield from _of_table(tokens[at:end], file, heading)
             at = end
         elif (token.type == "inline" and tokens[at - 1].type != "heading_open") or token.type == "html_block":
-            lines = token.content.split("\n")
-            said += [(line + n, text, heading) for n, text in enumerate(lines)]
-            before = lines[-1][-LINE_MAX:]
+            before = token.content.rpartition("\n")[2][-LINE_MAX:]
         at += 1
-    yield from _sentences(said, file)
 
 
 def _of_block(token: Token, file: File, first: int, heading: str) -> Iterator[Part]:
@@ -127,10 +94,7 @@ def _of_block(token: Token, file: File, first: int, heading: str) -> Iterator[Pa
     yield from told
     yield from set_
     if not told and not set_:
-        whole = list(blocks.of_lines(lines, file, first, heading))
-        yield from whole
-        if not whole:
-            yield from _sentences([(first + n, text, heading) for n, text in enumerate(lines)], file)
+        yield from blocks.of_lines(lines, file, first, heading)
 
 
 def _moved(part: Part, lines: int) -> Part:
@@ -206,64 +170,14 @@ def _made(found: Sequence[tuple[str, str, int]], file: File, context: str, side:
         yield Configuration(settings[0].where, named, "text", settings, source="environment", side=side, prose=True)
 
 
-def _sentences(lines: Iterable[tuple[int, str, str]], file: File) -> Iterator[Configuration]:
-    """Settings named in a sentence or a list with what they are set to; of the engine that alone has such a name."""
-    groups: dict[EngineName, list[Setting]] = defaultdict(list)
-    for number, line, heading in lines:
-        head = line[:LINE_MAX]
-        if OPEN.search(head) and len(head.split(None, SENTENCE_WORDS)) > SENTENCE_WORDS:
-            continue
-        found: list[tuple[str, str]] = []
-        engines = set()
-        for match in SAID.finditer(head):
-            name, mark, written = known.spelled(match[2]), match[3], match[4]
-            value = known.value(written)
-            word = written[:1].isalpha()
-            if value.lower() in PLACEHOLDERS:
-                continue
-            if word and mark != "=" and not WORDS.fullmatch(value):
-                continue
-            found.append((name, value))
-            if (engine := known.owner(name)) and (mark == "=" or not word or "`" in head):
-                engines.add(engine)
-            # A name that others have too counts in backquotes beside the engine's.
-            said = known.called(head[:300]) if mark == "=" and "`" in head else None
-            if said and known.has(said, name):
-                engines.add("mysql" if said == "mariadb" else said)
-        options = [(known.spelled(m[1]), m[2]) for m in PRAGMA.finditer(head)] if "journal" in head else []
-        if any(known.owner(name) == "sqlite" for name, _ in options):
-            found += options
-            engines.add("sqlite")
-        for match in OPTION.finditer(head):
-            if (engine := known.owner(match[1])) or known.has("postgresql", match[1]):
-                found.append((match[1], match[2]))
-                engines.add(engine or "postgresql")
-        for engine in engines:
-            taken = dict(found)
-            for name, value in taken.items():
-                if known.has(engine, name) and (known.owner(name) == engine or len(engines) == 1):
-                    groups[known.of_family(engine, heading, head)].append(Setting(name, value, file.at(number)))
-    for engine, told in groups.items():
-        # Of a name that the text gives several values nobody can say which of them is meant.
-        if settings := undisputed(told):
-            yield Configuration(settings[0].where, engine, "text", settings, source="environment", prose=True)
-
-
 def _read(file: File) -> Sequence[Part] | None:
-    text = known.is_prose(file.base) or file.base.endswith(".txt")
-    if not text or file.size > TEXT_MAX or b"\0" in file.head:
+    if not known.is_prose(file.base) or file.size > TEXT_MAX or b"\0" in file.head:
         return None
-    if not (file.once(known.mentioned_in) or file.once(shell.starts) or QUOTED.search(file.text)):
+    if not (file.once(known.mentioned_in) or file.once(shell.starts)):
         return None
-    parts: list[Part] = []
     if file.base.endswith((*PLAIN, ".txt")):
-        if known.is_prose(file.base):  # of others ``shell`` and ``statements`` read what they can
-            parts += _prose(shell.of_lines(file.lines, file))
-            parts += _prose(statements.of_lines(file.lines, file))
-        parts += _sentences(((number, line, "") for number, line in enumerate(file.lines, start=1)), file)
-    else:
-        parts = list(_of_markdown(file))
-    return parts or None
+        return [*_prose(shell.of_lines(file.lines, file)), *_prose(statements.of_lines(file.lines, file))] or None
+    return list(_of_markdown(file)) or None
 
 
 IMPORTER = Importer("settings in a text", _read, beside=True)

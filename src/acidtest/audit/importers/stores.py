@@ -42,7 +42,7 @@ def _read(file: File) -> Sequence[Statement] | None:
         for n in sets:
             name, pattern = KNOBS[n]
             if pattern.search(line):
-                found.append(Statement(file.at(number), "promise", " ".join(line.split())[:120], machine=name))
+                found.append(Statement(file.at(number), "promise", " ".join(line.split())[:120], store=name))
         if tables and UNLOGGED.search(line):
             found.append(Statement(file.at(number), "unlogged", " ".join(line.split())[:120]))
         if len(found) >= KEPT:

@@ -9,15 +9,15 @@ from itertools import islice
 
 from acidtest.audit import platforms, releases
 from acidtest.audit.bench import Bench, Binary, Configuration, Side
-from acidtest.audit.finding import Evidence, Found, rule
-from acidtest.audit.settings import alike
 from acidtest.families import PRODUCTS
+from acidtest.finding import FAIR, Evidence, Found, rule
+from acidtest.settings import alike
 
 DEBUG_VERSION = re.compile(
     r"\d-(?:\w+-)?debug\b", re.IGNORECASE
 )  # as MySQL and MariaDB call theirs: "8.0.36-debug-log"
+PRE_RELEASE = re.compile(r"\d[ ._-]?(?:alpha|beta|rc|milestone|devel)(?![a-z])", re.IGNORECASE)
 GRACE = timedelta(days=60)  # who measures for weeks cannot change the build on the last day
-FAIR = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest 2018)"
 NAMED_MAX = 4  # sides in a sentence
 INVESTIGATION = "V. Khorsun, P. Zotov, A. Kovyazin: the investigation of a published Firebird 3 against 4 benchmark"
 
@@ -202,3 +202,20 @@ def _differs(bench: Bench, by_side: Mapping[str, Set[str]], text: str, of: Calla
             )
         )
         yield Found(f"{sentence}.", tuple(b.where.says(of(b)) for side in known for b in side.servers))
+
+
+@rule(
+    "pre-release",
+    severity="note",
+    over=Bench,
+    says="A version before its release is measured: it may hold checks and lack work that the release has.",
+    remedy="Measure the release, or say beside each figure that it is of a version before it.",
+    disproved_by="a version query of the measured server that shows a release",
+    source="PostgreSQL's developers on beta versions: not for production; MySQL's manual on milestone releases",
+)
+def pre_release(bench: Bench) -> Iterator[Found]:
+    for side in bench.sides:
+        told = [(one.where, one.version) for one in side.servers]
+        told += [(one.where, one.version) for one in side.configurations]
+        if early := [where.says(version) for where, version in told if PRE_RELEASE.search(version)]:
+            yield Found(f"{named(side, bench.sides)} is a version before its release.", tuple(early))

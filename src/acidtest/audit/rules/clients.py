@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.repeated import DRIVE_TOOLS
 from acidtest.audit.said import and_more, called, rate
-from acidtest.formats import linear
+from acidtest.finding import Found, rule
 from acidtest.words import counted
 
 HTTP_TOOLS = frozenset(("k6", "jmeter", "locust", "gatling"))
@@ -79,17 +78,11 @@ def _branches(one: Published) -> float | None:
 def think_time_in_the_rate(bench: Bench) -> Iterator[Found]:
     said = bench.said("think-time")
     rated = [one for one in bench.others if one.rate and not one.planned and one.tool in (*HTTP_TOOLS, "")]
-    if said and (rated or bench.sentences or bench.rows):
+    if said and (rated or bench.rows):
         more = and_more(len(said) - 1, "pause")
         evidence = [one.where.says(one.text) for one in said]
         evidence += [one.where.says(rate(one)) for one in rated[:RATES_QUOTED]]
         yield Found(f"{said[0].where.file} has “{said[0].text}”{more}.", tuple(evidence))
-
-
-# The sentence with the figures says itself that there was one.
-ADMITTED = linear.compile(
-    r"\b(?:one|1|a single|single)[ -](?:client|connection|thread|terminal|session|user|process)\b", linear.I
-)
 
 
 @rule(
@@ -113,8 +106,6 @@ def single_client_throughput(bench: Bench) -> Iterator[Found]:
     known = {one.terminals for one in rated}
     alone = [one for one in rated if one.terminals == 1]
     several = any((one.terminals or 0) > 1 or "terminals" in one.parameters for one in bench.published)
-    if any(ADMITTED.search(one.text) for one in bench.sentences):
-        return
     if alone and known <= {1, None} and not several and servers - {None}:
         more = and_more(len(alone) - 1, "result", before="the like in ")
         text = f"{called(alone[0])}: {rate(alone[0])} of one client{more}."

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acidtest.audit.bench import Bench, Claim, Published
-from acidtest.audit.finding import Found, rule
+from acidtest.audit.bench import Bench, Published, Statement
 from acidtest.audit.said import Seen, called, gathered, rate
-from acidtest.audit.settings import size
+from acidtest.finding import Found, rule
+from acidtest.settings import size
 
 EXCEEDS = 2.0  # how much larger than memory a file must be for its cache to matter little
 AT_END = "one flush at the end"
@@ -32,7 +32,7 @@ NO = frozenset(("", "0", "false", "no", "off", "none"))
     about="place",
 )
 def drive_test_through_cache(bench: Bench) -> Iterator[Found]:
-    memory = max((one for one in bench.claims if one.about == "memory" and one.bytes), key=_bytes, default=None)
+    memory = max(bench.said("memory"), key=lambda one: one.value or 0, default=None)
     if not {"cache", "direct"} & bench.factors:
         asked = _asked(bench)
         seen = [found for one in bench.measured if (found := _through_cache(one, memory, asked))]
@@ -78,11 +78,7 @@ def _told(one: Published, options: Mapping[str, str], asked: Sequence[Published]
     return None
 
 
-def _bytes(claim: Claim) -> int:
-    return claim.bytes or 0
-
-
-def _through_cache(one: Published, memory: Claim | None, asked: Asked) -> Seen | None:
+def _through_cache(one: Published, memory: Statement | None, asked: Asked) -> Seen | None:
     options: Mapping[str, str] | None = _options(one)
     if one.tool == "fio":
         options = _told(one, options or {}, asked.get("fio", ()))
@@ -92,10 +88,10 @@ def _through_cache(one: Published, memory: Claim | None, asked: Asked) -> Seen |
     amount = size(options.get("size", "") or options.get("filetotalsize", ""))
     evidence = [one.where.says(f"{how}; {rate(one)}")]
     text = f"{called(one)}: {rate(one)} with {how}"
-    if amount and memory and memory.bytes:
-        if amount > EXCEEDS * memory.bytes:
+    if amount and memory and memory.value:
+        if amount > EXCEEDS * memory.value:
             return None
-        text += f", on {amount / 2**30:,.3g} GiB beside {memory.bytes / 2**30:,.3g} GiB of memory"
+        text += f", on {amount / 2**30:,.3g} GiB beside {memory.value / 2**30:,.3g} GiB of memory"
         evidence.append(memory.where.says(memory.text))
     return Seen(one, text, tuple(evidence), one.rate or one.bytes_per_s or 0.0)
 

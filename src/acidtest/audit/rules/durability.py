@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from acidtest.audit import settings, stores, studied, tied
+from acidtest import settings
+from acidtest.audit import stores, studied, tied
 from acidtest.audit.bench import Bench, Side
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import all_named
 from acidtest.audit.rules.settings import binary_log, files, held
-from acidtest.audit.unchecked import listed
 from acidtest.families import PRODUCTS
 from acidtest.filesystems import WITHOUT_FLUSHES
+from acidtest.finding import Evidence, Found, listed, rule
 
 WRITES = re.compile(
     r"insert|updat|writ|delet|upsert|\bload|ingest|\bset\b|tpc|oltp(?!.?read.?only)|workload_?[abdf]\b|mixed|creat",
@@ -108,7 +108,7 @@ def _by_promise(bench: Bench) -> Iterator[tuple[Promise, list[tuple[Side, Kept]]
 
 def _writes_whole_pages(bench: Bench) -> bool:
     """Whether databases may lie on a file system that never overwrites a page, so that none can be torn."""
-    said = any(one.kind == "file-system" and one.text.lower() in WHOLE for one in bench.texts)
+    said = any(one.kind == "file-system" and one.text.lower() in WHOLE for one in bench.facts)
     return said or any(mount.filesystem in WHOLE for side in bench.sides for mount in side.mounts)
 
 
@@ -190,8 +190,7 @@ def _writes(bench: Bench) -> bool:
     """Whether something that was measured may write: nothing says that all only read."""
     results = [f"{one.where.file} {one.name} {one.script}" for one in bench.others]
     results += [" ".join((*row.head, *row.cells[:2], row.under)) for row in bench.rows]
-    told = (f"{one.under} {one.text}" for one in bench.sentences)
-    if any(WRITES.search(text) for texts in (results, told) for text in texts):
+    if any(WRITES.search(text) for text in results):
         return True
     return not any(READS.search(text) for text in results)
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from acidtest.audit.bench import SAMPLE, Bench, Published
-from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.audit.compared import product
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S
 from acidtest.audit.said import Seen, called, gathered
+from acidtest.finding import Evidence, Found, rule
 
 SHORT_DRIVE_S = 15.0
 SHORT_WORK_S = 5.0  # of a fixed amount of work
@@ -67,22 +68,19 @@ def too_short_run(bench: Bench) -> Iterator[Found]:
         yield replace(first, evidence=tuple(dict.fromkeys((*first.evidence, *brief))))
         yield from others
     elif told and not (pieces or lasting or any(_lasts(one) for one in bench.plans)) and len(brief) == len(told):
-        yield from _brief(bench, told) if _shows_rates(bench) else ()
+        yield from _brief(told) if _shows_rates(bench) else ()
 
 
-def _brief(bench: Bench, told: Mapping[Evidence, float]) -> Iterator[Found]:
-    """Of a kit in which only words, or its own programs, tell how long a run lasts."""
+def _brief(told: Mapping[Evidence, float]) -> Iterator[Found]:
+    """Of a kit in which only its own programs tell how long a run lasts."""
     longest = max(told, key=lambda evidence: told[evidence])
     text = f"As {longest.file} has it, a run lasts {told[longest]:,.3g} s: “{longest.text}”."
-    said = bool(bench.said("lasts"))
     # A program's own default may be another than what was asked of it.
-    yield Found(text, tuple(told), "read from prose" if said else "guessed", noted=not said)
+    yield Found(text, tuple(told), "guessed", noted=True)
 
 
 def _told(bench: Bench) -> Iterator[tuple[Evidence, float]]:
-    """How long a run lasts as texts and the kit's own programs have it."""
-    for one in bench.said("lasts"):
-        yield one.where.says(one.text), one.value or 0.0
+    """How long a run lasts as the kit's own programs have it."""
     for plan in bench.published:
         if plan.planned and not plan.tool and plan.measured_s and not SAMPLE.search(plan.where.file):
             yield plan.where.says(plan.written), plan.measured_s
@@ -93,7 +91,7 @@ def _shows_rates(bench: Bench) -> bool:
     results = [one for one in bench.others if not one.planned]
     if results and all(one.tool in DRIVE_TOOLS for one in results):
         return False
-    return bool(bench.sides or bench.said("engine")) and bool(results or bench.rows or bench.sentences)
+    return bool(bench.sides or any(map(product, results))) and bool(results or bench.rows)
 
 
 def _steps(bench: Bench) -> set[int]:

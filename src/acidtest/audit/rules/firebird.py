@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from acidtest.audit import data_size, machines, settings
-from acidtest.audit.bench import Bench, Claim, Database, Setting, Side, Where
-from acidtest.audit.finding import Evidence, Found, rule
+from acidtest import settings
+from acidtest.audit import data_size
+from acidtest.audit.bench import Bench, Database, Setting, Side, Statement, Where
 from acidtest.audit.rules.builds import INVESTIGATION, all_named, listed, named
 from acidtest.audit.rules.settings import files, held
 from acidtest.families import PRODUCTS
+from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 BUFFERS_MIN = 50  # the smallest that Firebird takes
@@ -296,9 +297,9 @@ def through_file_cache(side: Side, buffers: int) -> tuple[bool, Evidence] | None
     return (buffers or (settings.size(own.value) if own else 0) or BUFFERS_CLASSIC_MAX) < pages, evidence
 
 
-def _means_drive(bench: Bench) -> tuple[list[Known], list[Claim]]:
-    """The databases that are to show the drive, and the texts that say so. All of them, where only a text does."""
-    claims = [one for one in bench.claims if one.about == "drive test"]
+def _means_drive(bench: Bench) -> tuple[list[Known], list[Statement]]:
+    """The databases that are to show the drive, and where that is declared. All of them, where it is only declared."""
+    claims = bench.said("drive test")
     all_ = databases(bench)
     meant = [one for one in all_ if one.name.startswith(DRIVE_NAMES) or 0 < one.buffers <= BUFFERS_MIN]
     return meant or (all_ if claims else []), claims
@@ -349,9 +350,9 @@ def drive_test_in_file_cache(bench: Bench) -> Iterator[Found]:
 )
 def database_too_small(bench: Bench) -> Iterator[Found]:
     known = [one for side in bench.sides for one in side.databases if one.bytes]
-    claims = [one for one in bench.claims if one.about == "database size" and one.bytes]
+    claims = bench.said("database size")
     sizes = [(one.bytes or 0, one.says("bytes", f"{(one.bytes or 0) / 1e6:,.0f} MB")) for one in known]
-    sizes += [(one.bytes or 0, one.where.says(one.text)) for one in claims]
+    sizes += [(int(one.value or 0), one.where.says(one.text)) for one in claims]
     if not sizes or not any(_means_drive(bench)):
         yield from _held_in_cache(bench)
         return
@@ -410,7 +411,7 @@ def _caches(bench: Bench) -> Iterator[tuple[int, str, Evidence]]:
                 yield amount, f"{side.name}'s page cache", asked.says()
     yield DEVICE_CACHE, "the cache of a cheap controller", Evidence("the cache of a cheap controller: 1 GB")
     # Which of several machines held the database is not known: what holds for the smallest holds for all.
-    memory = [one for one in bench.claims if one.about == "memory" and one.bytes and not machines.for_load(one)]
+    memory = bench.said("memory")
     if memory:
-        claim = min(memory, key=lambda one: one.bytes or 0)
-        yield claim.bytes or 0, "the memory", claim.where.says(claim.text)
+        claim = min(memory, key=lambda one: one.value or 0)
+        yield int(claim.value or 0), "the memory", claim.where.says(claim.text)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from acidtest.audit.amounts import number
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
+from acidtest.finding import Found, rule
 
 FAILED_MOST = 0.05
 ROUNDED = 0.01  # of a rate that is all that was sent by the time that it took
@@ -100,7 +100,7 @@ def _counts_failures(one: Published) -> Seen | None:
     source="TPC-C, clause 5.4: only completed transactions count; G. Heiser, Systems Benchmarking Crimes",
 )
 def errors_counted_as_success(bench: Bench) -> Iterator[Found]:
-    said = [one for one in bench.texts if one.kind in ("error-as-result", "error-dropped")]
+    said = [one for one in bench.facts if one.kind in ("error-as-result", "error-dropped")]
     if not said or not (bench.others or bench.rows):
         return
     # What becomes a time is worse than what nobody looks at.

@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 
 from acidtest.audit import tied
 from acidtest.audit.bench import Bench, Mount, Side
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import all_named
 from acidtest.audit.said import and_more
 from acidtest.filesystems import IN_MEMORY
+from acidtest.finding import Evidence, Found, rule
 
 # Where engines and their images keep their data when nobody says otherwise.
 USUAL = tuple(
@@ -36,7 +36,7 @@ SAID = re.compile(r"tmpfs|ram ?dis[ck]|in[- ]memory|/dev/shm", re.IGNORECASE)
 )
 def data_on_tmpfs(bench: Bench) -> Iterator[Found]:
     if {"drive", "storage", "file system", "place"} & bench.factors or any(
-        SAID.search(one.text) for one in bench.texts
+        SAID.search(one.text) for one in bench.said("drive")
     ):
         return
     found = [
@@ -47,7 +47,9 @@ def data_on_tmpfs(bench: Bench) -> Iterator[Found]:
         where = f" of {names}" if names else ""
         points = ", ".join(dict.fromkeys(mount.point for _, mount in found))
         evidence = dict.fromkeys(mount.where.says(f"{mount.filesystem} at {mount.point}") for _, mount in found)
-        yield Found(f"The data{where} lie in memory ({points}), and no text says so.", tuple(evidence))
+        yield Found(
+            f"The data{where} lie in memory ({points}), and benchmark.toml does not declare it.", tuple(evidence)
+        )
 
 
 def _holds_data(side: Side, mount: Mount) -> bool:

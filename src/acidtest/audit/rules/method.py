@@ -10,11 +10,11 @@ from statistics import fmean, median
 
 from acidtest.analysis.steady import SECONDS_NEEDED, Steadiness, steadiness
 from acidtest.audit.bench import Bench, Published, Side
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S, repetitions
 from acidtest.audit.said import Seen, between, called, gathered, rate
-from acidtest.audit.settings import size
+from acidtest.finding import Found, rule
 from acidtest.journal.protocol import Second
+from acidtest.settings import size
 from acidtest.words import counted
 
 POINTS_MAX = 300  # of a series; neighbours are taken together above it
@@ -83,10 +83,7 @@ def warm_up_inside(bench: Bench) -> Iterator[Found]:
 
 
 def _of_many(bench: Bench, seen: Sequence[Seen]) -> Iterator[Found]:
-    """Of a tool with many results, a few that are not steady say nothing of the others, and where a text shows rates
-    over time and tells no figure, none is told wrongly."""
-    if any(one.kind == "timeline" for one in bench.texts) and not any(one.told for one in bench.others):
-        return
+    """Of a tool with many results, a few that are not steady say nothing of the others."""
     for tool in dict.fromkeys(one.of.tool for one in seen):
         of_tool = [one for one in seen if one.of.tool == tool]
         if len(of_tool) >= UNSTEADY_SHARE * sum(1 for one in bench.others if one.tool == tool and one.series):
@@ -150,7 +147,7 @@ def no_warm_up(bench: Bench) -> Iterator[Found]:
         if one.warmup_s == 0 and one.unit == "transactions" and len(one.series) < SECONDS_NEEDED
     ]
     yield from gathered(none)
-    told = any(one.kind == "warm-up" for one in bench.texts) or any(one.warmup_s for one in bench.published)
+    told = any(one.warmup_s for one in bench.published)
     steps = [step for one in bench.harnesses for step in one.steps]
     if none or told or any(step.kind == "warm-up" for step in steps):
         return
@@ -192,8 +189,8 @@ def no_checkpoint(bench: Bench) -> Iterator[Found]:
     sides = [side for side in bench.sides if side.engine == "postgresql" and side.configurations]
     logs = (side.log for side in bench.sides if side.engine == "postgresql")
     logged = any(entry.kind.startswith("checkpoint") for log in logs for entry in log)
-    if logged or "checkpoint_timeout" in bench.factors or any(one.kind == "checkpoints" for one in bench.texts):
-        return  # there were some, or whoever measured has thought of them
+    if logged or "checkpoint_timeout" in bench.factors:
+        return  # there were some, or they are what is compared
     timeouts = [(side, timeout) for side in sides if (timeout := _timeout_s(side))]
     if timeouts:
         yield from gathered(_before_checkpoint(bench, *min(timeouts, key=lambda one: one[1])))
@@ -228,31 +225,6 @@ def _timeout_s(side: Side) -> float | None:
         return CHECKPOINT_TIMEOUT_S
     match = re.fullmatch(r"(\d{1,9})\s*(ms|s|min|h|d|)", asked.value.strip())
     return float(match[1]) * UNITS_S[match[2]] if match else None
-
-
-@rule(
-    "no-interval",
-    severity="note",
-    over=Bench,
-    says="Runs were repeated, and no text of the kit states how far apart they lie.",
-    remedy="Give an interval, or the smallest and the largest, beside every figure.",
-    disproved_by="a text that states it in words that are not known here",
-    source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013)",
-)
-def no_interval(bench: Bench) -> Iterator[Found]:
-    texts = [one for one in bench.texts if one.kind != "figure"]
-    if not texts or any(one.kind == "spread" for one in texts):
-        return
-    repeated = [of for of in repetitions(bench).values() if len(of) > 2]
-    yield from gathered(
-        Seen(
-            of[0],
-            f"{counted(len(of), 'run')} of {called(of[0])} lie between {between(of)}, which no text states",
-            tuple(one.where.says(rate(one)) for one in of),
-            _apart(of),
-        )
-        for of in repeated
-    )
 
 
 def _apart(of: Sequence[Published]) -> float:

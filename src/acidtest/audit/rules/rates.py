@@ -7,11 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from acidtest.audit import machines
 from acidtest.audit.bench import OURS, Bench, Published, Statement
-from acidtest.audit.finding import Evidence, Found, rule
-from acidtest.audit.flushes import AS_PLAIN, FASTEST_US, TOLERANCE
 from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
+from acidtest.doubts.flushes import AS_PLAIN, FASTEST_US, TOLERANCE
+from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 IOPS_TOLERANCE = 1.1  # a volume may give a little more than was paid for
@@ -85,10 +84,9 @@ def _outruns(bench: Bench, one: Published, turns: Statement | None) -> Seen | No
 
 
 def _named_turns(bench: Bench) -> Statement | None:
-    """Of the fastest rotating drive that the texts name; None where they name another drive too, or a write cache."""
-    turns = [one for one in bench.texts if one.kind == "turns" and one.value and 3600 <= one.value <= 20_000]
-    solid = any("ssd" in one.text.lower() or "nvme" in one.text.lower() for one in bench.texts if one.kind == "drive")
-    if solid or any(one.kind == "write-cache" for one in bench.texts) or not machines.of_all(bench, turns):
+    """Of the fastest rotating drive that is declared; None where a write cache is, or another drive."""
+    turns = bench.said("turns")
+    if bench.said("write-cache") or (bench.declared and len(turns) < len(bench.declared.machines)):
         return None
     return max(turns, key=lambda one: one.value or 0, default=None)
 
@@ -140,9 +138,9 @@ def _as_memory(one: Published, plain: Mapping[str, float]) -> Seen | None:
     source="AWS, Amazon EBS volume types: a volume is held to its provisioned IOPS",
 )
 def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
-    paid = [one for one in bench.texts if one.kind == "iops" and one.value]
+    paid = [one for one in bench.facts if one.kind == "iops" and one.value]
     provisioned = max(paid, key=lambda one: one.value or 0, default=None)
-    if provisioned is None or not provisioned.value or not machines.of_all(bench, paid):
+    if provisioned is None or not provisioned.value or (bench.declared and len(paid) < len(bench.declared.machines)):
         return
     of_job: dict[tuple[str, str], list[Published]] = defaultdict(list)
     for one in bench.published:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median_low
 
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Published, Statement, Step, TableRow
-from acidtest.audit.finding import Evidence, Found, rule
-from acidtest.audit.repeated import DRIVE_TOOLS, PROSE, repetitions
+from acidtest.audit.repeated import DRIVE_TOOLS, repetitions
 from acidtest.audit.rules.rates import loads
 from acidtest.audit.said import rate
-from acidtest.audit.told import tables
+from acidtest.finding import Evidence, Found, rule
 from acidtest.formats import linear
 from acidtest.words import counted
 
@@ -21,13 +20,6 @@ REPEATED = 3  # times: fewer show nothing of how far apart they lie
 DRIVES_COMPARED = 4  # results of tests of drives: fewer may describe the one that was used
 FIGURES_LEAST = 2  # of which one is compared with the other
 PLACES_OF_A_FILE = 4  # that are quoted of one file
-# How far apart runs lie, and not within what a figure was: "1,188 to 1,214 tps".
-OF_RUNS = linear.compile(
-    r"±$|±[^ ∞]|± [^∞]|\+/-|\bst(?:d|andard)|quartile|error bar|variation|\bspread\b|interval|"
-    r"\d.*(?:tpm|nopm|tps|qps|ops|rps|req|transactions|queries|orders|operations|commits|rows|inserts|/s|per s)|"
-    r"^(?:between |from )?\d[\d.,' ]{2,20} ?(?:to|and|–|—|-|\.\.\.?|…) ?\d[\d.,' ]{2,20}$",
-    linear.I,
-)
 COUNTING = re.compile(r"date|time|\brun|\brep|\biter|\bid\b|#|seed|\bno\b", re.IGNORECASE)  # of a row, not its kind
 # The heading of one of several columns, each with one run.
 RUN_HEAD = re.compile(
@@ -64,21 +56,19 @@ CELL = re.compile(r"[*_`~≈ ]{0,4}[-+]?\d")
     source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013)",
 )
 def few_repetitions(bench: Bench) -> Iterator[Found]:
-    if any(one.kind == "spread" and OF_RUNS.search(one.text) for one in bench.texts):
-        return
     drives_only = bool(bench.measured) and all(one.tool in DRIVE_TOOLS for one in bench.measured)
     kinds = repetitions(bench, DRIVE_TOOLS if drives_only else ())
     measured = [of for of in kinds.values() if of and not loads(of[0])]
     if drives_only and len(measured) < DRIVES_COMPARED:
         measured = []
     groups = measured or _told_apart(bench)
-    said = [one for one in bench.texts if one.kind == "repeated" and one.value]
-    # What was measured counts as often as it is there, unless a text says more: a script may have been another run's.
-    stated = max((one.value or 0 for one in said if not measured or PROSE.search(one.where.file)), default=0)
+    said = [one for one in bench.said("repeated") if one.value]
+    # What was measured counts as often as it is there, unless more is declared: a script may have been another run's.
+    declared = bench.declared.where.file if bench.declared else ""
+    stated = max((one.value or 0 for one in said if not measured or one.where.file == declared), default=0)
     usual = median_low(max(len(of), *(one.runs or 1 for one in of)) for of in groups) if groups else 0
     most = max(stated, usual, _columns(bench.rows), _numbered(bench), _rows_numbered(bench))
     if most >= REPEATED:
-        yield from _admitted(said)
         if max(usual, _columns(bench.rows), _numbered(bench)) < REPEATED and not any(one.value == 1 for one in said):
             yield from _of_others(bench, [one for one in said if (one.value or 0) >= REPEATED])
         return
@@ -98,23 +88,18 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
         text = f"{counted(number, 'rate')} are compared, each measured {times}."
         yield Found(text, tuple(dict.fromkeys(evidence)))
         return
+    # How often what stands in a text was measured is for its author to declare.
+    told = not measured and not bench.harnesses
     sampled = bench.said("sampled")
     if sampled:
         text = f"{counted(number, 'figure')} are compared, and nothing says that more than one run was made of any."
         evidence = [*evidence, *(one.where.says(one.text) for one in sampled)]
     else:
-        text = f"{counted(number, 'figure')} are compared, and nothing says that any was repeated."
+        text = f"{counted(number, 'figure')} are compared, and no file shows that any was repeated."
     # Of figures that nobody parsed it is not known what they are: several may be repetitions.
-    yield Found(text, tuple(dict.fromkeys(evidence)), "guessed" if figures else None, noted=bool(figures or sampled))
-
-
-def _admitted(said: Sequence[Statement]) -> Iterator[Found]:
-    """Texts that call what they tell a single run, in a kit of which other texts tell of repetitions."""
-    repeated = {one.where.file for one in said if (one.value or 0) >= REPEATED}
-    single = [one for one in said if one.value == 1 and one.where.file not in repeated]
-    if single:
-        text = f"The text says that what it tells was measured once: “{single[0].text}”."
-        yield Found(text, tuple(one.where.says(one.text) for one in single), "read from prose")
+    yield Found(
+        text, tuple(dict.fromkeys(evidence)), "guessed" if figures else None, noted=bool(figures or sampled or told)
+    )
 
 
 def _started(bench: Bench) -> Iterator[Step]:
@@ -178,7 +163,9 @@ def _run_columns(head: Sequence[str]) -> list[int]:
 def _numbered(bench: Bench) -> int:
     """How many runs the names of results count, as run1 to run3; 0 where they count none."""
     counts: dict[str, set[int]] = defaultdict(set)
-    for file in {*(one.where.file for one in bench.measured), *(one.where.file for one in _lines(bench))}:
+    for file in {
+        *(one.where.file for one in bench.measured),
+    }:
         for match in RUN_NAME.finditer(file):
             counts[file[: match.start(1)]].add(int(match[1]))
     return max((len(of) for of in counts.values() if min(of) < 2 and max(of) - min(of) == len(of) - 1), default=0)
@@ -194,14 +181,9 @@ def _rows_numbered(bench: Bench) -> int:
     return median_low(counts) if counts else 0
 
 
-def _lines(bench: Bench) -> Iterable[Statement]:
-    return bench.said("figure")
-
-
 def _figures(bench: Bench) -> list[Evidence]:
     """Where figures of a measurement stand, whether anybody parsed them or not: of each file the first."""
     found = [one.where.says(rate(one)) for one in bench.others if not one.planned and (one.rate or one.nopm)]
-    found += [one.where.says(one.text) for one in _lines(bench)]
     found += bench.not_understood
     found += _numeric(bench.rows)
     of_file: dict[str, dict[int | None, Evidence]] = defaultdict(dict)
@@ -225,3 +207,16 @@ def _numeric(rows: Sequence[TableRow]) -> Iterator[Evidence]:
         few = len(of) >= FEW_ROWS and figures[at] >= FEW_CELLS and MEASURED.search(said)
         if len(of) >= NUMERIC_ROWS or few:
             yield from (row.where.says(" | ".join(row.cells)[:120]) for row in of)
+
+
+def tables(bench: Bench) -> list[list[Published]]:
+    """The results of each table of a text: of one file, on lines that follow each other."""
+    told = sorted((one for one in bench.others if one.told), key=lambda one: (one.where.file, one.where.line or 0))
+    found: list[list[Published]] = []
+    for one in told:
+        last = found[-1][-1].where if found else None
+        if last and last.file == one.where.file and (one.where.line or 0) - (last.line or 0) <= 1:
+            found[-1].append(one)
+        else:
+            found.append([one])
+    return found

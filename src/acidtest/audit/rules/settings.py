@@ -6,12 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from acidtest.audit import settings, stores, tied
+from acidtest import settings
+from acidtest.audit import stores, tied
 from acidtest.audit.bench import Bench, Configuration, Setting, Side
-from acidtest.audit.finding import Evidence, Found, rule
-from acidtest.audit.rules.builds import FAIR, INVESTIGATION, named
-from acidtest.audit.rules.disclosure import names_settings
-from acidtest.audit.unchecked import listed
+from acidtest.audit.rules.builds import INVESTIGATION, named
+from acidtest.finding import FAIR, Evidence, Found, listed, rule
 from acidtest.words import counted
 
 ENGINES_COMPARED = 2
@@ -134,14 +133,6 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
             f"only {changed} set." if changed else "nothing is set."
         )
         yield Found(text + (f" So {'; '.join(meant)}." if meant else ""), tuple(evidence), noted=alone)
-    started = bench.said("server")
-    given = any(one.whole is False for side in bench.sides for one in side.configurations)
-    whole = any(files(side) and side.tells_all for side in bench.sides)
-    if started and not given and not names_settings(bench) and not whole:
-        names = list(dict.fromkeys(one.text for one in started))
-        evidence = [one.where.says(f"{one.text} is started here") for one in started]
-        text = f"The kit starts {', '.join(names)}, and none of its files sets anything."
-        yield Found(text, tuple(evidence), "guessed", noted=alone and len(names) < ENGINES_COMPARED)
 
 
 @rule(

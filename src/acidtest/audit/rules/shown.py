@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acidtest.audit.bench import Bench, Published, Statement
-from acidtest.audit.finding import Found, rule
+from acidtest.audit.bench import Bench, Published
+from acidtest.audit.compared import product
 from acidtest.audit.said import Seen, and_more, called, gathered
+from acidtest.finding import Found, rule
 from acidtest.formats import linear
 
 JAIN = "R. Jain, The Art of Computer Systems Performance Analysis, chapter 10: the art of data presentation"
@@ -19,41 +20,6 @@ PART = linear.Pattern(
     r"\bcol(?:umn)?s?\b|describe|byte|convert|pars(?:e|ing)|hash|generat|encode|decode|marshal|uuid", linear.IGNORECASE
 )
 ENDED = " that ends before its "
-
-
-@rule(
-    "unit-missing",
-    severity="note",
-    over=Bench,
-    says="A table of figures says nowhere in what they count: whether more is better is not known.",
-    remedy="Write the unit into the heading.",
-    disproved_by="a place that says the unit in words that are not known here",
-    source=JAIN,
-)
-def unit_missing(bench: Bench) -> Iterator[Found]:
-    if said := bench.said("unit-missing"):
-        more = and_more(len(said) - 1, "table")
-        text = f"The table “{said[0].text}” and what stands around it have no unit{more}."
-        yield Found(text, tuple(one.where.says(one.text) for one in said), certainty="guessed")
-
-
-@rule(
-    "number-format-mixed",
-    severity="note",
-    over=Bench,
-    says="One file has decimal commas and decimal points: who reads it by one of them gets other figures.",
-    remedy="Let one program write all figures, with the locale C.",
-    disproved_by="a description of the file by which one of them sets thousands apart",
-    source="RFC 4180 leaves numbers to the writer; ISO 80000-1, 7.3.2: one decimal sign within a document",
-)
-def number_format_mixed(bench: Bench) -> Iterator[Found]:
-    of_file: dict[str, list[Statement]] = {}
-    for one in bench.said("decimals-mixed"):
-        of_file.setdefault(one.where.file, []).append(one)
-    for file, said in of_file.items():
-        yield Found(
-            f"{file} has {' and '.join(one.text for one in said)}.", tuple(one.where.says(one.text) for one in said)
-        )
 
 
 @rule(
@@ -91,16 +57,7 @@ def _flat(one: Published) -> Seen | None:
 )
 def faster_than_possible(bench: Bench) -> Iterator[Found]:
     # A repository may hold benchmarks of other things than engines.
-    of_engines = {_folder(one.where.file) for one in bench.said("engine")}
-    yield from gathered(
-        seen
-        for one in bench.others
-        if not one.planned and _folder(one.where.file) in of_engines and (seen := _too_soon(one))
-    )
-
-
-def _folder(file: str) -> str:
-    return file.rpartition("/")[0]
+    yield from gathered(seen for one in bench.others if not one.planned and product(one) and (seen := _too_soon(one)))
 
 
 def _too_soon(one: Published) -> Seen | None:
@@ -127,3 +84,34 @@ def unfinished_run(bench: Bench) -> Iterator[Found]:
     if said := [one for one in bench.broken if ENDED in one.text]:
         more = and_more(len(said) - 1, "file", after=" like it")
         yield Found(f"{said[0].file} {said[0].text}{more}.", tuple(said))
+
+
+@rule(
+    "best-of",
+    severity="doubtful",
+    over=Bench,
+    says="The best of several runs is reported: more runs make it better, and it is nobody's usual day.",
+    remedy="Report the median with an interval.",
+    disproved_by="the figures of all runs, of which the published one is the median",
+    source="G. Fleming, J. Wallace: How not to lie with statistics (CACM 1986); Kalibera and Jones (ISMM 2013)",
+)
+def best_of(bench: Bench) -> Iterator[Found]:
+    if said := bench.said("best-of"):
+        more = and_more(len(said) - 1, "result", before="the like in ")
+        text = f"{said[0].where.file} shows the best of its runs: “{said[0].text}”{more}."
+        yield Found(text, tuple(one.where.says(one.text) for one in said))
+
+
+@rule(
+    "tpc-words",
+    severity="note",
+    over=Bench,
+    says="A tool prints a word that the TPC reserves for audited results.",
+    remedy='Say "new orders a minute" (NOPM) and "derived from TPC-C, not comparable with TPC results".',
+    disproved_by="an audited result in the TPC's list",
+    source="TPC Policies, section 8 (fair use); TPC-C clause 8; HammerDB's manual on the term tpmC",
+)
+def tpc_words(bench: Bench) -> Iterator[Found]:
+    if said := bench.said("tpc-word"):
+        words = ", ".join(sorted({one.text.partition(":")[0] for one in said}))
+        yield Found(f"{words}: of a result that is not audited.", tuple(one.where.says(one.text) for one in said))

@@ -1,0 +1,98 @@
+"""What a benchmark discloses: of each thing that a reader needs, the file that records it, or that it is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from acidtest.audit.bench import Bench, Where
+from acidtest.audit.repeated import repetitions
+
+
+@dataclass(frozen=True)
+class Item:
+    what: str
+    where: Where | None  # None: it is not recorded
+    line: str  # of benchmark.toml, that would declare it; "" of what only files can show
+
+    def how(self, bench: Bench) -> str:
+        """``recorded in FILE``, ``declared`` or ``not recorded``."""
+        if self.where is None:
+            return "not recorded"
+        declared = bench.declared is not None and self.where.file == bench.declared.where.file
+        return "declared" if declared else f"recorded in {self.where.file}"
+
+
+Look = Callable[[Bench], Where | None]
+
+
+def _first(places: Iterable[Where]) -> Where | None:
+    return next(iter(places), None)
+
+
+def _said(*kinds: str) -> Look:
+    return lambda bench: _first(one.where for one in bench.facts if one.kind in kinds)
+
+
+def _platform(*names: str) -> Look:
+    return lambda bench: _first(one.where for one in bench.said("platform") if one.text.startswith(names))
+
+
+def _machine(*names: str) -> Look:
+    def declared(bench: Bench) -> Where | None:
+        machines = bench.declared.machines if bench.declared else ()
+        return _first(fact.where for one in machines for fact in one.facts if fact.name in names)
+
+    return declared
+
+
+def _any(*looks: Look) -> Look:
+    return lambda bench: _first(where for look in looks if (where := look(bench)))
+
+
+def _mounted(bench: Bench) -> Where | None:
+    return _first(mount.where for side in bench.sides for mount in side.mounts)
+
+
+def _versions(bench: Bench) -> Where | None:
+    """Where the version of the first side is told, if that of every side is."""
+    if not bench.sides or not all(side.version for side in bench.sides):
+        return None
+    first = bench.sides[0]
+    places = [one.where for one in first.binaries if one.version]
+    places += [one.where for one in first.configurations if one.version]
+    declared = bench.declared.sides if bench.declared else ()
+    return _first([*places, *(one.where for one in declared if one.name == first.name)])
+
+
+def _settings(bench: Bench) -> Where | None:
+    """Where the configuration of the first side lies, if that of every side does."""
+    found = [next((one.where for one in side.configurations), None) for side in bench.sides]
+    return found[0] if found and None not in found else None
+
+
+def _client(bench: Bench) -> Where | None:
+    return bench.declared.client.where if bench.declared and bench.declared.client else None
+
+
+def _repeated(bench: Bench) -> Where | None:
+    several = (of[0].where for of in repetitions(bench).values() if len(of) > 1)
+    return _first(several) or _first(one.where for one in bench.others if (one.runs or 0) > 1)
+
+
+LOOKS: Mapping[str, tuple[Look, str]] = {
+    "processor": (_any(_machine("processor", "cores", "instance"), _platform("cpu", "processor")), "processor"),
+    "memory": (_said("memory"), "memory_gb"),
+    "drive and its cache": (_said("drive"), "drive"),
+    "file system and its options": (_any(_said("file-system"), _mounted), "file_system"),
+    "kernel": (_any(_machine("system"), _platform("system", "kernel", "os", "platform")), "system"),
+    "version and build": (_versions, 'engine = "… 1.2.3"'),
+    "settings in force": (_settings, ""),
+    "client and its machine": (_client, "client"),
+    "repetitions": (_any(_repeated, _said("repeated")), ""),
+}
+
+
+def table(bench: Bench) -> list[Item]:
+    """All that should be disclosed, and where it is."""
+    return [Item(what, look(bench), line) for what, (look, line) in LOOKS.items()]

@@ -1,0 +1,242 @@
+"""What a run and power cuts do not show: by how it was measured; by what was cut, how often, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+
+from acidtest import workload
+from acidtest.analysis.announced import PLUG
+from acidtest.analysis.growth import size_text
+from acidtest.analysis.samples import Row
+from acidtest.analysis.survival import Survival, survivals
+from acidtest.finding import Unchecked, listed
+from acidtest.journal.models import Recording
+from acidtest.words import counted
+
+LONG_S = 1800.0  # a run that long has seen checkpoints of every engine by its defaults
+FITS = 0.5  # of the memory: a database up to this share is read from the drive seldom or never
+
+
+def of_run(rows: Sequence[Row], cuts: Sequence[Recording] = ()) -> list[Unchecked]:
+    """Nothing where there is no rate. ``cuts`` are the recordings of power cuts of the same experiment."""
+    done = [recording for row in rows for recording in row.done]
+    if not done:
+        return []
+    writing = [one for one in done if _may_write(one)]
+    return [
+        *_survival(writing, cuts),
+        *_flushes(writing),
+        *_length(done),
+        *_reads(done),
+        *_clients(writing),
+        *_conditions(done),
+    ]
+
+
+def _may_write(recording: Recording) -> bool:
+    read = workload.recorded(recording.workload)
+    return read.may_write() if read else workload.unit(str(recording.workload.get("kind"))) == "commits"
+
+
+def _survival(writing: Sequence[Recording], cuts: Sequence[Recording]) -> Iterator[Unchecked]:
+    was_cut = {_of(one) for one in cuts if one.cut is not None and one.status == "done"}
+    durable = dict.fromkeys(_of(one) for one in writing if one.durability == "drive" and _of(one) not in was_cut)
+    if writing and not was_cut:
+        yield Unchecked("whether commits survive a power cut", "none was made here")
+    elif durable:
+        names = listed(engine for engine, _ in durable)
+        yield Unchecked(f"whether commits of {names} at level drive survive a power cut", "none was made there")
+
+
+def _of(recording: Recording) -> tuple[str, str]:
+    engine = recording.levels.get("engine") or (recording.engine.id if recording.engine else "")
+    return engine, recording.durability
+
+
+def _flushes(writing: Sequence[Recording]) -> Iterator[Unchecked]:
+    drives = [
+        one.place.device
+        for one in writing
+        if one.durability == "drive" and not one.place.disk and not one.place.in_memory and one.place.kind != "server"
+    ]
+    if drives:
+        yield Unchecked(
+            f"whether {listed(dict.fromkeys(drives))} keeps what it reports as flushed", "no rate shows that"
+        )
+
+
+def _length(done: Sequence[Recording]) -> Iterator[Unchecked]:
+    longest = max((one.result.measured_s for one in done if one.result), default=0.0)
+    if 0 < longest < LONG_S:
+        yield Unchecked("what shows later, as checkpoints do", f"no run was longer than {longest:.3g} s")
+
+
+def _reads(done: Sequence[Recording]) -> Iterator[Unchecked]:
+    """Whether reading from the drive was measured, which a database that fits into memory hardly asks for."""
+    sized = [(one.database_bytes, _memory_bytes(one)) for one in done if one.database_bytes]
+    if sized and all(size <= FITS * memory for size, memory in sized):
+        largest, memory = max(sized)
+        yield Unchecked("reads from the drive", f"{size_text(largest)} of database in {size_text(memory)} of memory")
+
+
+def _memory_bytes(recording: Recording) -> int:
+    limit = recording.memory.limit_bytes if recording.memory else None
+    guest = recording.place.guest
+    return limit or (guest.memory_mb << 20 if guest else recording.machine.memory_bytes)
+
+
+def _clients(writing: Sequence[Recording]) -> Iterator[Unchecked]:
+    most = max((one.result.terminals for one in writing if one.result), default=0)
+    if most == 1:
+        yield Unchecked("clients in each other's way", "there was one terminal")
+
+
+def _conditions(done: Sequence[Recording]) -> Iterator[Unchecked]:
+    unchecked = sum(1 for one in done if one.checks_after is None)
+    if unchecked:
+        cells = counted(len(done), "cell")
+        yield Unchecked("consistency conditions", f"they were not checked in {unchecked:,} of {cells}")
+
+
+# Power cuts.
+
+CONFIDENCE = 0.95
+STATES = "crash-states"
+PROGRAM = "program"  # the kind of workload of a program's own load
+TOLD_LOG10 = 7  # larger numbers of states are told as a power of ten
+FAILURES = {  # place.disk_failure; one of each is enough
+    "a power cut": {
+        "cut",
+        "cut-in-recovery",
+        "failed-flush",
+        "dropped-flush",
+        "crash-states",
+        "lost-disk",
+        "both-powers",
+        "lost-link",
+        PLUG,
+    },
+    "a second cut during recovery": {"cut-in-recovery"},
+    "flushes that fail": {"failed-flush", "dropped-flush"},
+}
+KEEPS = {"torn": "torn writes", "reordered": "writes out of order"}  # place.disk_keeps
+UNKNOWN_CHECKS = {"file-system-check": "the file system's own check"}  # those that weigh make the verdict unknown
+
+OF_REPLAY = Unchecked("any other state, moment or load", "one state of a disk was looked at again")
+
+
+def of_cuts(recordings: Sequence[Recording]) -> list[Unchecked]:
+    """Nothing where no cut was made."""
+    made = [one for one in recordings if one.status == "done" and one.cut is not None]
+    if not made:
+        return []
+    told = [*_moments(survivals(made)), *_ways(made), *_work(made), *_checks(made), *_speed(made)]
+    return [*told, _elsewhere(made)]
+
+
+def may_still_lose(cuts: int) -> float:
+    """The share of all moments that may lose something although so many, drawn by lot, have lost nothing.
+
+    The upper end of the exact interval of a share that was not seen: Clopper and Pearson, Biometrika 26 (1934) 404.
+    """
+    return 1.0 - float((1 - CONFIDENCE) ** (1 / cuts))
+
+
+def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
+    """Of the combinations that survived, that with the fewest looks. Crash states are not drawn by lot alone."""
+    if tried := [row for row in rows if row.storage_failure]:
+        most = counted(min(row.cuts for row in tried), "trial")
+        yield Unchecked("other blocks, writes and moments of what storage does wrong", f"{most} of each combination")
+    survived = [row for row in rows if row.verdict == "survived" and not row.storage_failure]
+    if explored := [row for row in survived if row.states]:
+        yield Unchecked("other states of the disk", _states(min(explored, key=lambda row: row.states)))
+    if cuts := [row.cuts for row in survived if not row.states]:
+        share = 100 * may_still_lose(min(cuts))
+        after = f"after {counted(min(cuts), 'cut')} without a loss"
+        yield Unchecked("other moments", f"{after} up to {share:.2g} % of them may still lose some, at 95 %")
+
+
+def _states(row: Survival) -> str:
+    """How many of the states were looked at, and what of the others is known.
+
+    The lot draws at each moment in turn, so that no loss in so many draws bounds the mean of the moments' shares as it
+    bounds one share: the product of 1 - p is at most (1 - mean p) to the power of their number.
+    """
+    told = f"{counted(row.states, 'crash state')} without a loss"
+    if row.images is not None and row.legal_log10 is not None:
+        most = images_at_most(row.legal_log10)
+        told += f", {row.images:,} of at most {most} that cuts during the load could leave"
+    if row.states_drawn:
+        share = 100 * may_still_lose(row.states_drawn)
+        told += f"; of such as are drawn by lot up to {share:.2g} % may still lose something, at 95 %"
+    if row.states_drawn and row.drawn_outcomes_once:
+        # Good, Biometrika 40 (1953) 237: of the draws to come, those that bring what has not come up before.
+        unseen = 100 * row.drawn_outcomes_once / row.states_drawn
+        told += f", and about {unseen:.2g} % bring recovery to an end that has not come up yet"
+    return told
+
+
+def images_at_most(legal_log10: float) -> str:
+    """A number of images, of its decimal logarithm: in figures, or a large one as the next power of ten."""
+    return f"{round(10**legal_log10):,}" if legal_log10 < TOLD_LOG10 else f"10^{ceil(legal_log10)}"
+
+
+def _ways(made: Sequence[Recording]) -> Iterator[Unchecked]:
+    failures = {one.cut.failure for one in made if one.cut}
+    drives = {part for one in made if one.cut for part in one.cut.drive.split(", ")}
+    kept = [
+        words for keeps, words in KEEPS.items() if not failures & {STATES, PLUG} and f"cut keeps {keeps}" not in drives
+    ]
+    others = [*kept, *(words for words, names in FAILURES.items() if not names & failures)]
+    if others:
+        yield Unchecked(listed(others), "not asked for")
+
+
+def _work(made: Sequence[Recording]) -> Iterator[Unchecked]:
+    kinds = list(dict.fromkeys(str(one.workload.get("kind")) for one in made))
+    unnumbered = [kind for kind in kinds if not _is_numbered(kind)]
+    if unnumbered:
+        yield Unchecked(
+            "which single commits were lost",
+            f"{listed(unnumbered)} does not number its commits as numbered does; its conditions were checked",
+        )
+    if kinds == [PROGRAM]:
+        yield Unchecked("other work of the program", "its load is what its user wrote")
+        return
+    most = max(int(one.workload.get("terminals") or 1) for one in made)
+    yield Unchecked("other transactions", f"those of {listed(kinds)} were cut, from {counted(most, 'terminal')}")
+
+
+def _is_numbered(kind: str) -> bool:
+    spec = workload.BY_KIND.get(kind)
+    return spec is None or spec.CAN_BE_SURVEYED
+
+
+def _checks(made: Sequence[Recording]) -> Iterator[Unchecked]:
+    for check, words in UNKNOWN_CHECKS.items():
+        missed = sum(1 for one in made if one.cut and one.cut.checks.get(check) == "unknown")
+        if missed:
+            yield Unchecked(words, f"it could not run after {missed:,} of {counted(len(made), 'cut')}")
+
+
+def _speed(made: Sequence[Recording]) -> Iterator[Unchecked]:
+    if any(one.place.guest for one in made):
+        yield Unchecked("speed, and how long recovery takes", "the processors of whole machines are not this machine's")
+
+
+def _elsewhere(made: Sequence[Recording]) -> Unchecked:
+    systems = list(dict.fromkeys(one.place.filesystem for one in made if one.place.filesystem))
+    # Of a whole machine it is the guest's.
+    kernels = list(
+        dict.fromkeys(
+            f"a guest's {one.place.guest.kernel.partition(' ')[0]}" if one.place.guest else one.machine.kernel
+            for one in made
+        )
+    )
+    on = f", {listed(systems)} on {listed(kernels)}" if systems else ""
+    if any(one.cut and one.cut.failure == PLUG for one in made):
+        drives = listed(list(dict.fromkeys(one.cut.drive for one in made if one.cut)))
+        return Unchecked("another drive, what lies beside the database files, replicas", f"{drives} was cut{on}")
+    replicas = "" if any(one.cut and one.cut.replication for one in made) else ", replicas"
+    return Unchecked(f"a real drive, what lies beside the database files{replicas}", f"the disk is simulated{on}")
