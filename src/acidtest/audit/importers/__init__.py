@@ -118,10 +118,13 @@ def _counted(file: File, parts: Sequence[Part]) -> Sequence[Part]:
 def _import(file: File) -> tuple[str, Sequence[Part]]:
     """What the file is and holds: of the first kind that it can be, and of each that is looked for beside any."""
     kind = other = ""
+    together = False
     parts: list[Part] = []
     _ = file.head  # which raises what concerns all importers
     for importer in importers():
-        if kind and (not importer.beside or (importer.kind == WORDS and _is_output(file))):
+        if kind and (
+            not (importer.beside or (importer.together and together)) or (importer.kind == WORDS and _is_output(file))
+        ):
             continue
         try:
             of_kind = file.once(importer.read)
@@ -137,7 +140,7 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
         if importer.beside:
             other = other or importer.kind
         else:
-            kind = importer.kind
+            kind, together = kind or importer.kind, importer.together
     return kind or other, _placed(file, parts)
 
 
