@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from acidtest.audit import importers
-from acidtest.audit.bench import LogEntry, Published, Statement
+from acidtest.audit import importers, judge
+from acidtest.audit.bench import LogEntry, Published, Side, Statement
 from acidtest.audit.importers.file import Broken, File, Part
+from acidtest.cli import instead
 
 FIXTURES = Path(__file__).parents[1] / "kits" / "fixtures"
 
@@ -56,6 +57,79 @@ LOGS = [
 def test_a_log(name: str, expected: dict[str, int]) -> None:
     _, parts = read(FIXTURES / name)
     assert {one.kind: one.count for one in parts if isinstance(one, LogEntry)} == expected
+
+
+CHECKPOINTS = """2026-03-01 10:00:00.100 CET [9] LOG:  checkpoint starting: time
+2026-03-01 10:02:00.100 CET [9] LOG:  checkpoint complete: wrote 90 buffers (1.0%); write=1.0 s, sync=0.100 s, total=1.2 s; sync files=8, longest=0.050 s, average=0.010 s
+2026-03-01 10:04:00.100 CET [9] LOG:  checkpoint starting: wal
+2026-03-01 10:04:50.900 CET [9] LOG:  checkpoint complete: wrote 90 buffers (1.0%); write=1.0 s, sync=4.500 s, total=5.7 s; sync files=8, longest=3.250 s, average=0.500 s
+2026-03-01 10:04:51.000 CET [9] LOG:  checkpoint starting: wal
+"""
+RELOAD = "psql -c 'ALTER SYSTEM SET max_connections = 500'\npsql -c 'SELECT pg_reload_conf()'\n"
+DUMP = "".join(
+    f"{name}{{0}}{value}\n"
+    for name, value in (
+        ("shared_buffers", "4GB"), ("effective_cache_size", "12GB"), ("wal_buffers", "16MB"),
+        ("max_wal_size", "1GB"), ("synchronous_commit", "{1}"), ("checkpoint_timeout", "5min"),
+    )
+)  # fmt: skip
+SPEAKS: list[tuple[str, dict[str, str], set[tuple[str, str]]]] = [
+    ("forced checkpoints", {"server.log": CHECKPOINTS}, {("checkpoints-forced", "doubtful"), ("flush-stalls", "doubtful")}),
+    ("forced, with time between", {"server.log": CHECKPOINTS.replace("10:04:51.0", "10:14:51.0")}, {("checkpoints-forced", "note"), ("flush-stalls", "doubtful")}),
+    ("checkpoints by time", {"server.log": CHECKPOINTS.replace(": wal", ": time").replace("longest=3", "longest=0")}, set()),
+    ("a trace", {"trace.txt": "fsync(3) = 0 <0.050000>\n"}, {("flush-bounds-commits", "note")}),
+    ("fsync of macOS", {"x.txt": "Compare file sync methods using one 8kB write:\n   fsync   9000,100 ops/sec   111 usecs/op\n   fsync_writethrough   80,200 ops/sec   12468 usecs/op\n"}, {("fsync-does-not-flush", "doubtful")}),
+    ("fsync of macOS that flushes", {"x.txt": "Compare file sync methods using one 8kB write:\n   fsync   81.1 ops/sec   12330 usecs/op\n   fsync_writethrough   80.2 ops/sec   12468 usecs/op\n"}, set()),
+    ("a reload", {"run.sh": RELOAD}, {("reload-needs-restart", "doubtful")}),
+    ("a reload and a restart", {"run.sh": RELOAD + "pg_ctl -D data restart\n"}, set()),
+    ("a reload of what it changes", {"run.sh": RELOAD.replace("max_connections", "work_mem")}, set()),
+    ("latencies left out", {"run.log": "p99: 12 ms\n17 samples were outside the histogram range\n"}, {("latencies-out-of-range", "doubtful")}),
+    ("no latencies left out", {"run.log": "p99: 12 ms\n0 samples were outside the histogram range\n"}, set()),
+    ("durability within one engine, from dumps", {"a/dump.txt": DUMP.format(": ", "on"), "b/dump.txt": DUMP.format(": ", "off")}, {("durability-differs", "invalid")}),
+    ("the same with bars", {"a/dump.txt": DUMP.format(" | ", "on"), "b/dump.txt": DUMP.format(" | ", "off")}, {("durability-differs", "invalid")}),
+]  # fmt: skip
+NEW = frozenset(
+    ("checkpoints-forced", "flush-stalls", "flush-bounds-commits", "fsync-does-not-flush", "reload-needs-restart",
+     "latencies-out-of-range", "durability-differs")
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "expected"), [row[1:] for row in SPEAKS], ids=[row[0] for row in SPEAKS])
+def test_what_programs_wrote_is_held_against_the_benchmark(
+    files: dict[str, str], expected: set[tuple[str, str]], tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        written(tmp_path, text, name)
+    found = judge.of_bench(importers.read(tmp_path))
+    assert {(one.rule.name, one.severity) for one in found if one.rule.name in NEW} == expected
+
+
+def test_what_a_tool_tests_itself_with_is_no_side(tmp_path: Path) -> None:
+    for name in ("src/test/resources/my.cnf", "test/fixtures/postgresql.conf", "node_modules/x/postgresql.conf"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        written(tmp_path, "[mysqld]\nsync_binlog = 0\n" if name.endswith("cnf") else "fsync = off\n", name)
+    assert importers.read(tmp_path).sides == []
+
+
+def test_a_side_is_headed_by_its_product_and_not_by_a_file(tmp_path: Path) -> None:
+    written(tmp_path, "DefaultDbCachePages = 2048\nServerMode = Super\n", "firebird.conf")
+    log = "host\tMon Mar  2 10:00:00 2026\n\tdeadlock\n\tupdate conflicts with concurrent update\n\n"
+    written(tmp_path, log * 3, "firebird.log")
+    (found,) = [one for one in judge.of_bench(importers.read(tmp_path)) if one.rule.name == "deadlocks-in-log"]
+    assert (found.text.partition(":")[0], "Firebird" in found.rule.source) == ("Firebird", True)
+
+
+def test_a_line_is_one_result(tmp_path: Path) -> None:
+    line = "   READ: bw=48.0MiB/s (50.3MB/s), 48.0MiB/s-48.0MiB/s, io=2880MiB (3020MB), run=60001-60001msec"
+    quoted = written(tmp_path, f"# Drive\n\n| a | b |\n|---|---|\n\n```\n{line}\n```\n", "README.md")
+    lines = [one.where.line for one in read(quoted)[1] if isinstance(one, Published)]
+    assert lines == [7]
+
+
+@pytest.mark.parametrize(("name", "engine"), [("pg15", "postgresql-15"), ("postgres-17.2-big", "postgresql-17")])
+def test_what_is_proposed_instead_has_the_version_of_the_side_s_name(name: str, engine: str) -> None:
+    assert instead._word(Side(name, "postgresql")) == engine
 
 
 def published(path: Path) -> list[Published]:

@@ -162,6 +162,7 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(PG, terminals=1, asked_rate=100.0))),
     (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(FIO, terminals=1))),
     (rates.generator_threads, bench(replace(PLAN, terminals=5, threads=6)), bench(replace(PLAN, terminals=6, threads=6))),
+    (in_force.reload_needs_restart, bench(texts=[says("reloaded", "wal_level")]), bench(texts=[says("setting", "wal_level")])),
     (in_force.setting_not_in_force, bench(texts=[says("set-in-pool", "synchronous = OFF")]), bench(texts=[says("opens-sqlite", "synchronous")])),
     (builds.system_differs, bench(texts=[says("platform", "arch x64"), replace(says("platform", "arch arm64"), where=Where("b.json", 2))]), bench(texts=[says("platform", "arch x64"), replace(says("platform", "arch amd64"), where=Where("b.json", 2))])),
     (duration.too_short_run, bench(replace(PG, measured_s=None), texts=[says("lasts", "10 s a run", 10.0), says("engine")]), bench(replace(PG, measured_s=None), texts=[says("lasts", "10 s a run", 10.0), says("lasts", "30 minutes a run", 1800.0), says("engine")])),

@@ -136,7 +136,9 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
             continue
         if of_kind is None:
             continue
-        parts += of_kind
+        # A line of a result is one result, whoever else could read it.
+        lines = {one.where.line for one in parts if isinstance(one, Published) and not one.planned}
+        parts += [one for one in of_kind if not (isinstance(one, Published) and one.where.line in lines - {None})]
         if importer.beside:
             other = other or importer.kind
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean, median
 from typing import Any
 
 from acidtest.audit.amounts import number
@@ -11,7 +12,9 @@ from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.fio import CEILING_MS
+from acidtest.audit.importers.numbers import SERIES_MAX
 from acidtest.audit.importers.outputs import POWER, N, Output, Row, Run
+from acidtest.formats import linear
 
 SIZE = r"(?:[kKMGT]i?)?"
 COPIED = r"\W{0,20}"
@@ -203,7 +206,10 @@ ASKED = r"(\S.{0,80}?): \(g=\d{1,6}\): (rw=\S.{0,400})"  # "w: (g=0): rw=randwri
 # of 3: "  write: IOPS=12.3k, BW=48.0MiB/s (50.3MB/s)(2880MiB/60001msec)"
 # of 2: "  write: io=2880.0MB, bw=49152KB/s, iops=12288, runt= 60001msec", whose KB has 1,024 bytes
 RATE = rf"(read|write|trim) ?: IOPS={N}([kMG]?), BW={N}({SIZE})B/s.{{0,80}}?/(\d{{1,12}})(msec)"
-RATE_2 = rf"(read|write|trim) ?: io=[\d.]{{1,20}}[KMGT]?i?B, bw={N}([KMGT]?)i?B/s, iops={N}([kM]?), runt= *(\d{{1,12}})(msec)"
+RATE_2 = (
+    rf"(read|write|trim) ?: io=[\d.]{{1,20}}[KMGT]?i?B, bw={N}([KMGT]?)i?B/s, iops={N}([kM]?), runt= *(\d{{1,12}})"
+    "(msec)"
+)
 # "   READ: bw=48.0MiB/s (50.3MB/s), …, io=2880MiB (3020MB), run=60001-60001msec": of all jobs together
 ALL = rf"(READ|WRITE): (bw={N}({SIZE})B/s) .{{0,200}}?run=(\d{{1,12}})-\d{{1,12}}(msec)"
 TIMES = rf"\((nsec|usec|msec)\): ?min= *[\d.]{{1,20}}[kMG]?, max= *{N}([kMG]?), avg= *{N}([kMG]?)"
@@ -240,6 +246,35 @@ def _fio_text(file: File) -> Sequence[Published | Statement] | None:
     return None if b'"fio version"' in file.head else FIO.read(file) or FIO_ALL.read(file) or None
 
 
+# "[pid 27356] 04:38:57 fsync(9) = 0 <0.024066>", and "fsync(9)<unfinished ...>" of calls that were interleaved.
+FLUSH = (
+    r"(?:\[pid +\d{1,9}\] +|\d{1,9} +)?(?:\d\d:\d\d:\d\d(?:\.\d{1,9})? +|\d{9,11}\.\d{1,9} +)?"
+    r"(?:<\.\.\. )?(fsync|fdatasync|sync_file_range|msync)\b.{0,200}?\)? *= 0 <(\d{1,9}\.\d{1,9})>"
+)
+FLUSH_LINE = linear.compile(rf"\s*{FLUSH}")
+
+
+def _strace(file: File) -> Sequence[Published] | None:
+    """``strace -T``: how long each flush took, of all processes together."""
+    if not any(map(FLUSH_LINE.match, file.first_lines)):
+        return None
+    took_ms: dict[str, list[float]] = {}
+    begun = 0
+    for at, line in enumerate(file.stream(), start=1):
+        if (match := FLUSH_LINE.match(line[:400])) and len(of := took_ms.setdefault(match[1], [])) < SERIES_MAX:
+            begun = begun or at
+            of.append(1000 * float(match[2]))
+    return [
+        Published(
+            file.at(begun), "strace", call, rate=1000 / fmean(of) if any(of) else None, terminals=1, unit="flushes",
+            flushed=True, parameters={"calls": str(len(of))},
+            latency_ms={"mean": fmean(of), "p50": median(of), "max": max(of)},
+        )
+        for call, of in took_ms.items()
+    ]  # fmt: skip
+
+
+STRACE = Importer("strace of flushes", _strace)
 DD_OUTPUT = Importer("dd output", DD.read, together=True)
 HDPARM_OUTPUT = Importer("hdparm output", HDPARM.read, together=True)
 IOPING_OUTPUT = Importer("ioping output", IOPING.read, together=True)

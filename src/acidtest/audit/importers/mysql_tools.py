@@ -88,7 +88,8 @@ TPCC = Output(
         Row("value", r"\\?\[rampup\]: (\d{1,9})", ("warmup_s",)),
         Row("value", r"\\?\[measure\]: (\d{1,9})", ("measured_s",)),
         # The percentiles are of an interval each; the longest of all is the run's.
-        Row("interval", rf"(\d{{1,9}}), trx: (\d{{1,9}}), 95%: {N}, 99%: {N}, max_rt: {N}", ("at", "rate", "", "", "max^")),
+        Row("interval", rf"(\d{{1,9}}), trx: (\d{{1,9}}), 95%: {N}, 99%: {N}, max_rt: {N}",
+            ("at", "rate", "", "", "max^")),
         Row("interval", r"(\d{1,9}), (\d{1,9})\(\d{1,9}\):", ("at", "rate")),
         Row("value", r"\\?\[[0-4]\] sc:(\d{1,12}) +lt:(\d{1,12}) +rt:\d{1,12} +fl:(\d{1,12})",
             ("_good+", "_late+", "_failed+")),

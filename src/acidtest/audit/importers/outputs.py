@@ -1,9 +1,10 @@
 """The one reader of what load generators print, line by line. Each tool is a table, an ``Output``.
 
 A table names the lines that count. Each ``Row`` is a pattern, the names of what its groups hold, and what such a line
-does to the run that is being read. Names are those of ``Published``'s fields, latencies ("mean", "p99"), parameters (with
-a ":" before those that a field is called too), or, with a "_" before them, what only ``derived`` computes with. "X of"
-is the unit of X, "* of" that of the line. A figure may have the decimal mark of any locale: C programs that call setlocale print a comma.
+does to the run that is being read. Names are those of ``Published``'s fields, latencies ("mean", "p99"), parameters
+(with a ":" before those that a field is called too), or, with a "_" before them, what only ``derived`` computes with.
+"X of" is the unit of X, "* of" that of the line. A figure may have the decimal mark of any locale: C programs that call
+setlocale print a comma.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Run:
 
     def get(self, name: str) -> float | None:
         value = self.values.get(name)
-        return amount(value) if isinstance(value, str) and value else value
+        return amount(value) if isinstance(value, str) else value
 
     @property
     def interval_s(self) -> float:
@@ -92,8 +93,8 @@ class Run:
             if text is None or not name or name.endswith(" of") or (row.first and name in self.values):
                 continue
             if name[-1] in "+@":  # is added to what is held
-                name, mark = name[:-1], name[-1].replace("+", ", ")
-                self.values[name] = mark.join(filter(None, (self.values.get(name), text.strip())))
+                mark = name[-1].replace("+", ", ")
+                self.values[name[:-1]] = mark.join(filter(None, (self.values.get(name[:-1]), text.strip())))
             else:
                 unit = held.get(f"{name} of")
                 binary = "i" if row.binary and unit and name == "bytes_per_s" else ""
@@ -158,9 +159,9 @@ class Output:
         runs = self._runs(file)
         published = [one for run in runs for one in self._published(file, run)]
         whole = [one for one in published if any(getattr(one, name) is not None for name in RESULTS)] or published
-        if not whole and self.broken and not PROSE.fullmatch(file.base):  # a text quotes parts of it
-            if not self.may_measure_else or any(run.series for run in runs):
-                raise Broken(f"is {self.broken}", runs[-1].line or runs[-1].begun if runs else first)
+        is_else = self.may_measure_else and not any(run.series for run in runs)
+        if not (whole or is_else) and self.broken and not PROSE.fullmatch(file.base):  # a text quotes parts of it
+            raise Broken(f"is {self.broken}", runs[-1].line or runs[-1].begun if runs else first)
         words = (Statement(one.where, "tpc-word", f"{self.tpc_word}: {one.nopm:,.1f}", one.nopm)
                  for one in whole if self.tpc_word and one.nopm)  # fmt: skip
         return [*whole, *words] if whole or self.broken else None
@@ -200,7 +201,7 @@ class Output:
     def _published(self, file: File, run: Run) -> Iterable[Published]:
         series = tuple(rate for _, rate in run.series)
         for of_run in self.derived(file, run):
-            values = {name: value for name, value in (run.values | of_run).items() if name[:1] not in ("", "_")}
+            values = {name: value for name, value in (run.values | dict(of_run)).items() if name[:1] not in ("", "_")}
             asked = values.pop("asked", {})
             latency = {name: values.pop(name) for name in list(values) if LATENCY.fullmatch(name)}
             told = {name.lstrip(":"): values.pop(name) for name in list(values) if name not in TYPES}
