@@ -13,10 +13,11 @@ from typing import Any
 
 import jinja2
 
-from acidtest.audit import ours as audited
-from acidtest.audit.finding import Finding
+from acidtest.audit import ours
 from acidtest.cli.spans import span
+from acidtest.doubts import judge
 from acidtest.errors import BadInput
+from acidtest.finding import Finding
 from acidtest.journal.models import NOT_APPLICABLE, Explored, Journal, PlaceFacts, Recording
 from acidtest.report import disk_test, growth_charts, pictures
 from acidtest.report.growth import Growth
@@ -134,8 +135,12 @@ class Kept:
 
     def findings(self) -> list[Finding]:
         """All that our auditor says, whatever the experiment sets aside."""
-        of: dict[Command, Callable[[Journal], list[Finding]]] = {"run": audited.findings, "powercut": audited.of_cuts}
+        of: dict[Command, Callable[[Journal], list[Finding]]] = {"run": _of_run, "powercut": judge.of_cuts}
         return [one for command, journal in self.journals.items() for one in of[command](journal)]
+
+
+def _of_run(journal: Journal) -> list[Finding]:
+    return [*judge.findings(journal), *ours.compared(journal)]
 
 
 @dataclass

@@ -11,7 +11,7 @@ from acidtest.analysis.omission import omissions
 from acidtest.analysis.recovered import recovered
 from acidtest.analysis.samples import rows as rows_of
 from acidtest.analysis.survival import Survival, survivals
-from acidtest.audit.unchecked.cuts import images_at_most, may_still_lose
+from acidtest.doubts.unchecked import images_at_most, may_still_lose
 from acidtest.journal.models import Explored, Journal, Verdict
 from acidtest.report import growth_tables, omission_table, recovery_table
 from acidtest.report.fitted import Column

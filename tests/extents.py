@@ -21,7 +21,7 @@ from families import FAMILIES
 TESTS = Path(__file__).parent
 # Suites that ask nothing of the machine. What opens a browser is no part of them.
 PURE = {
-    "analysis", "audit", "cli", "experiment", "fuzz", "journal", "layers", "plan", "protocol", "question", "reference",
+    "analysis", "audit", "cli", "doubts", "experiment", "fuzz", "journal", "layers", "plan", "protocol", "question", "reference",
     "report", "studies", "workload",
 }  # fmt: skip
 CONTRACTS = {"engine", "session"}  # over the engines; those that ask nothing of the machine run over one

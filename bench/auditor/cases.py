@@ -10,8 +10,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from acidtest.audit.finding import Severity
 from acidtest.errors import BadInput
+from acidtest.finding import Severity
 
 HALVES = ("developed", "untouched")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from acidtest.audit.finding import SEVERITIES, Severity
+from acidtest.finding import SEVERITIES, Severity
 from bench.auditor.cases import Case, Demand, file_of, is_at
 
 PROSE = "text"  # as which a file was read that nothing but its words was taken of

@@ -10,7 +10,7 @@ import pytest
 import factory
 from acidtest.analysis import hosts, samples
 from acidtest.analysis.hosts import SIGNIFICANT, Hosts
-from acidtest.audit import judge
+from acidtest.doubts import judge
 from acidtest.journal.models import HOST
 
 COMBINATIONS, REPETITIONS = ("os", "drive", "none"), 6
@@ -57,11 +57,11 @@ def test_hosts_that_differ_are_found_with_how_much() -> None:
 
 def test_the_finding_is_of_a_pool_alone() -> None:
     pool, compared = (measured(3, of_host=0.3, factor=factor) for factor in (False, True))
-    (finding,) = judge.of_hosts(pool)
+    (finding,) = judge.of(pool)
     assert finding.rule.name == "hosts-differ"
     assert "between hosts" in finding.text
     assert compared.p is not None and compared.p < SIGNIFICANT
-    assert judge.of_hosts(compared) == []
+    assert judge.of(compared) == []
 
 
 def test_one_host_tells_nothing_of_others() -> None:

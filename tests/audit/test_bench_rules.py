@@ -28,9 +28,9 @@ from acidtest.audit.bench import (
     Where,
     Write,
 )
-from acidtest.audit.finding import Rule
 from acidtest.audit.rules import builds, durability, firebird, routines, settings, vacuum, windows_cache
-from acidtest.audit.settings import numbers
+from acidtest.finding import Rule
+from acidtest.settings import numbers
 
 HERE = Where("file", 1)
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0)

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from acidtest.audit import importers, judge
+from acidtest.audit import importers, judge, shown
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench, Configuration, Published, Setting, Side, Statement, Where
-from acidtest.audit.finding import LOWERED, Evidence, Finding, Found, rule
-from acidtest.report import findings as shown
+from acidtest.finding import LOWERED, Evidence, Finding, Found, rule
 from acidtest.report import sarif
 
 

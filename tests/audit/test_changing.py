@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.audit import importers, judge
+from acidtest.audit import importers, judge, shown
+from acidtest.audit import unchecked as kit
 from acidtest.audit.importers.file import File
-from acidtest.audit.unchecked import kit
-from acidtest.report import findings as shown
-from acidtest.report.sarif import as_sarif
+from acidtest.audit.sarif import as_sarif
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ import pytest
 
 from acidtest.audit import importers
 from acidtest.audit.bench import Bench
-from acidtest.audit.finding import Finding
 from acidtest.audit.rules import over
+from acidtest.finding import Finding
 
 HEAD = "| test | MyISAM TPS | InnoDB TPS | change |\n|---|---|---|---|\n"
 GAINS = HEAD + "| read | 1000 | 1300 | +30% |\n| write | 500 | 600 | +20% |\n| mixed | 800 | 1000 | +25.0% |\n"

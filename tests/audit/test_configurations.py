@@ -11,13 +11,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 import makes
+from acidtest import settings as known_settings
 from acidtest.audit import importers
-from acidtest.audit import settings as known_settings
+from acidtest.audit import unchecked as kit
 from acidtest.audit.bench import Bench, Configuration, Setting, Side, Where
 from acidtest.audit.importers.configurations import mysql_option
 from acidtest.audit.rules import firebird
 from acidtest.audit.rules import settings as rules
-from acidtest.audit.unchecked import kit
 
 
 def read(path: Path, files: dict[str, str | bytes]) -> Bench:

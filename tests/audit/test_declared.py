@@ -9,12 +9,11 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from acidtest.audit import importers, judge
+from acidtest.audit import importers, judge, shown
 from acidtest.audit.declared import VARIES
 from acidtest.audit.rules import rules
 from acidtest.cli import app, declaring
 from acidtest.errors import BadInput
-from acidtest.report import findings as shown
 
 FILES = {
     "loose/my.cnf": "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\ninnodb_buffer_pool_size = 8G\n",

@@ -9,8 +9,8 @@ import pytest
 
 import makes
 from acidtest.audit import importers, judge, rules
-from acidtest.audit.finding import Finding
 from acidtest.audit.rules import vacuum
+from acidtest.finding import Finding
 
 KITS = Path(__file__).parents[1] / "kits"
 UNFAIR = KITS / "unfair-firebird"

@@ -11,7 +11,7 @@ import factory
 from acidtest.analysis import samples
 from acidtest.audit import ours
 from acidtest.audit.bench import OURS
-from acidtest.audit.finding import Finding
+from acidtest.finding import Finding
 from acidtest.journal.models import BuildFacts, EngineFacts, GuestFacts, Recording
 from acidtest.journal.protocol import ArrivalCounts, RunResult, Spread
 from insides import database_size
@@ -51,7 +51,7 @@ def recordings(
 
 def findings(rule: str, *rows: list[Recording]) -> list[Finding]:
     journal = factory.journal([one for row in rows for one in row])
-    return [one for one in ours.findings(journal) if one.rule.name == rule]
+    return [one for one in ours.compared(journal) if one.rule.name == rule]
 
 
 def simulated(disk: str) -> dict[str, Any]:
@@ -297,7 +297,7 @@ def test_what_rules_over_rows_say_is_not_said_twice() -> None:
     journal = factory.journal(
         recordings(100, engine="postgresql-15", place={}, engine_log="ERROR: out of memory\nERROR: deadlock detected")
     )
-    assert [one for one in ours.findings(journal) if one.rule.name.endswith("-in-log")] == []
+    assert [one for one in ours.compared(journal) if one.rule.name.endswith("-in-log")] == []
     ramp = factory.result(900, rates=[1000.0 - 10 * n for n in range(40)], warmup_s=0.0)
     late = factory.result(
         80, arrivals=ArrivalCounts(scheduled=2000, late=0, unfinished=900, unfinished_wait_ms_max=9e3)
@@ -305,7 +305,7 @@ def test_what_rules_over_rows_say_is_not_said_twice() -> None:
     names = {
         one.rule.name
         for found in (ramp, late)
-        for one in ours.findings(factory.journal(recordings(found=found, place={}, repetitions=2)))
+        for one in ours.compared(factory.journal(recordings(found=found, place={}, repetitions=2)))
     }
     assert {"not-steady", "unfinished-arrivals", "too-few-repetitions"} <= names
     assert not names & {"no-steady-state", "warm-up-inside", "rate-not-kept", "few-repetitions", "no-warm-up"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acidtest.audit import importers, judge
-from acidtest.audit.finding import Finding
+from acidtest.finding import Finding
 
 
 def found(tmp_path: Path, files: dict[str, str]) -> dict[str, Finding]:

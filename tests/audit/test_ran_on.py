@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acidtest.audit import judge
-from acidtest.audit.finding import Finding
+from acidtest.finding import Finding
 from written_kits import read
 
 TABLE = "# PostgreSQL\n\n| Clients | TPS |\n|---|---|\n| 8 | 4,100 |\n| 16 | 6,200 |\n"

@@ -19,8 +19,8 @@ from acidtest.audit.bench import (
     StatementKind,
     Where,
 )
-from acidtest.audit.finding import Rule
 from acidtest.audit.rules import latencies, logs, method, over, rates, repetitions, state, words
+from acidtest.finding import Rule
 
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0, terminals=1, measured_s=600.0, engine="postgresql")
 FLUSH = Published(

@@ -23,7 +23,6 @@ from acidtest.audit.bench import (
     TableRow,
     Where,
 )
-from acidtest.audit.finding import Rule
 from acidtest.audit.rules import (
     builds,
     charts,
@@ -40,6 +39,7 @@ from acidtest.audit.rules import (
     words,
     workload,
 )
+from acidtest.finding import Rule
 
 PG = Published(
     Where("pg/run.out", 3), "pgbench", "<builtin: TPC-B (sort of)>", rate=4000.0, terminals=32, measured_s=600.0,

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidtest.report.sarif import uri
+from acidtest.audit.sarif import uri
 from acidtest.words import harmless
 from support import command
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acidtest.audit import importers, judge
-from acidtest.audit.finding import Finding
+from acidtest.finding import Finding
 
 LATENCIES = (
     "## {} run\n\n| engine | {} | mean (ms) | TPS |\n|---|---|---|---|\n| a | {} | 4.0 | {} |\n| b | {} | 5.0 | 190 |\n"

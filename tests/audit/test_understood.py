@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from acidtest.audit import importers
 from acidtest.audit.bench import Bench
-from acidtest.audit.finding import Evidence
 from acidtest.audit.importers.file import Budget
 from acidtest.audit.rules.understood import unknown_results
 from acidtest.cli import app
 from acidtest.errors import BadInput
+from acidtest.finding import Evidence
 
 
 def kit(directory: Path, **files: str | bytes) -> Bench:

@@ -8,7 +8,7 @@ import pytest
 
 from acidtest.audit import importers, judge
 from acidtest.audit.bench import Harness
-from acidtest.audit.finding import Finding
+from acidtest.finding import Finding
 
 
 def kit(root: Path, **files: str) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from acidtest.audit import settings
+from acidtest import settings
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.engine.mysql.engine import Mysql

@@ -19,13 +19,12 @@ from types import CodeType, FrameType
 from typing import Any
 
 from acidtest import formats
-from acidtest.audit import importers, judge
+from acidtest.audit import importers, judge, shown
+from acidtest.audit import unchecked as kit
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.unchecked import kit
+from acidtest.audit.sarif import as_sarif
 from acidtest.errors import BadInput
 from acidtest.formats import linear
-from acidtest.report import findings as shown
-from acidtest.report.sarif import as_sarif
 from backtracking import adversaries
 
 HERE = Path(__file__).parent

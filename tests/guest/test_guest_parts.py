@@ -13,8 +13,8 @@ import pytest
 from acidtest import experiment, plan
 from acidtest.analysis.compare import comparisons
 from acidtest.analysis.samples import rows
-from acidtest.audit.judge import of_place
 from acidtest.conductor.verify import verify
+from acidtest.doubts import judge
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.journal.models import GuestFacts
@@ -181,7 +181,7 @@ def test_two_runs_pair_the_rows_of_the_same_guest_only() -> None:
 
 def test_software_emulation_is_a_doubt_of_its_own() -> None:
     plain = recording().place
-    said = {a: of_place(plain.model_copy(update={"guest": _facts(a)}))[0].text for a in ("tcg", "kvm")}
+    said = {a: judge.of(plain.model_copy(update={"guest": _facts(a)}))[0].text for a in ("tcg", "kvm")}
     assert "emulated in software" in said["tcg"]
     assert "emulated in software" not in said["kvm"]
     assert all("same guest" in text for text in said.values())

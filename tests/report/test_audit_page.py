@@ -11,12 +11,11 @@ from playwright.sync_api import Browser, Page
 from rich.console import Console
 
 from acidtest import experiment, question
-from acidtest.audit import importers, judge
+from acidtest.audit import importers, judge, shown
+from acidtest.audit import unchecked as kit
 from acidtest.audit.bench import Bench, Side
-from acidtest.audit.unchecked import kit
+from acidtest.audit.page import write_page
 from acidtest.cli.instead import QUESTIONS, instead
-from acidtest.report import findings as shown
-from acidtest.report.audit_page import write_page
 from pages import opened, turned, unreadable
 
 LONG = "a_word_" * 40

@@ -9,7 +9,7 @@ from rich.console import Console
 
 import factory
 from acidtest.analysis.survival import survivals
-from acidtest.audit import judge
+from acidtest.doubts import judge
 from acidtest.journal.models import Journal, StorageFailure
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import as_json, print_survival
@@ -60,10 +60,10 @@ def test_every_output_says_who_notices(tmp_path: Any) -> None:
 
 def test_the_auditor_tells_of_wrong_data_that_nobody_noticed() -> None:
     on, off = survivals(journal(SPOILED).recordings)
-    found = {one.rule.name: one for one in judge.of_cuts(off)}
+    found = {one.rule.name: one for one in judge.of(off)}
     assert "served-wrong-silently" in found
     assert "in 1 of 2 trials in which bits of a block of the database had turned" in found["served-wrong-silently"].text
-    assert "served-wrong-silently" not in {one.rule.name for one in judge.of_cuts(on)}
+    assert "served-wrong-silently" not in {one.rule.name for one in judge.of(on)}
 
 
 def test_what_a_drive_has_spoiled_is_announced_by_it() -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 import factory
 from acidtest.analysis.search import Asked, judge_of, replayed
-from acidtest.audit import ours
+from acidtest.doubts import judge
 from acidtest.journal.models import CLOSED_LOOP, RATE, Journal, Recording
 from acidtest.journal.protocol import RunResult
 from acidtest.report.search import Relative, answers, results, said_of, sentences
@@ -188,9 +188,9 @@ def test_fewer_than_five_confirmations_are_called_a_first_look() -> None:
 
 
 def test_the_audit_judges_the_rates_that_are_claimed_and_not_the_way_there(searched: Journal) -> None:
-    names = {one.rule.name for one in ours.of_searches(searched)}
+    names = {one.rule.name for one in judge.of_searches(searched)}
     assert not names & {"too-few-repetitions", "unfinished-arrivals", "not-steady", "wide-spread"}
-    severe = [one.rule.name for one in ours.findings(searched) if one.severe]
+    severe = [one.rule.name for one in judge.findings(searched) if one.severe]
     assert "unfinished-arrivals" in severe, "as an ordinary run its saturated rates would be severe"
 
 

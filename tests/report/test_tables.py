@@ -11,8 +11,8 @@ from unittest.mock import Mock
 import pytest
 from rich.console import Console
 
-from acidtest.audit.finding import together, wording
 from acidtest.errors import BadInput
+from acidtest.finding import together, wording
 from acidtest.journal.models import Journal
 from acidtest.report.numbers import interval, number, percent
 from acidtest.report.results import Results, _Notes, results

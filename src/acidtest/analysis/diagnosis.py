@@ -78,7 +78,7 @@ class Storage:
 class Probed:
     """What the probe measured, one figure a repetition."""
 
-    verdict: str  # of ``acidtest.audit.flushes``
+    verdict: str  # of ``acidtest.doubts.flushes``
     flush_us: Sequence[float]  # of fdatasync alone, after an overwrite
     overwrite_us: Sequence[float]  # a block that is overwritten and flushed
     append_us: Sequence[float]  # a block that is appended and flushed; none where that was not measured

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from acidtest.audit import settings
-from acidtest.audit.finding import Evidence
+from acidtest import settings
+from acidtest.finding import Evidence
 
 EngineName = str  # the name of one of families.PRODUCTS
 OURS = "acidtest"  # the tool that published what is a row of our own recordings

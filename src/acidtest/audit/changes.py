@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acidtest.audit.bench import Bench, TableRow
-from acidtest.audit.finding import Evidence
+from acidtest.finding import Evidence
 from acidtest.formats import linear
 
 CHANGE = linear.Pattern(

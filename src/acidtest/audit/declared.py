@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from acidtest.audit import settings
+from acidtest import settings
 from acidtest.audit.bench import Account, Bench, Claim, Declared, DeclaredSide, Mount, Side, Statement
-from acidtest.audit.finding import Finding
 from acidtest.errors import BadInput, Problems, not_among
 from acidtest.families import PRODUCTS
+from acidtest.finding import Finding
 
 
 @dataclass(frozen=True)

@@ -1,106 +1,35 @@
-"""A journal of ours, audited: its rows, its storage, and all of it as a benchmark like any other."""
+"""A journal of ours as a benchmark like any other, for the rules that compare sides."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import PurePath
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from acidtest import families
-from acidtest.analysis import database, hosts, samples
+from acidtest.analysis import samples
 from acidtest.analysis.samples import Row
-from acidtest.analysis.search import Search, searches
-from acidtest.analysis.survival import survivals
 from acidtest.audit import judge
 from acidtest.audit.bench import Bench, Binary, Configuration, Database, Setting, Side, Where
-from acidtest.audit.finding import Evidence, Finding
 from acidtest.audit.logged import logged
 from acidtest.audit.published import published
-from acidtest.audit.settings import alike
-from acidtest.audit.unchecked import Unchecked
-from acidtest.audit.unchecked import cuts as of_power_cuts
-from acidtest.audit.unchecked import run as of_run
-from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
+from acidtest.doubts.judge import claimed, levels_of, where, without_own
+from acidtest.finding import Finding
+from acidtest.journal.models import Journal, Recording
 from acidtest.journal.reader import NAME
+from acidtest.settings import alike
 
-# What a search judges by itself, by bounds that it states: arrivals that wait at a run's end, and whether a queue grew.
-# In an open loop the rate of commits is the schedule's.
-JUDGED_BY_SEARCHES = ("unfinished-arrivals", "not-steady")
 # Unless somebody sets it Firebird goes by FileSystemCacheThreshold, and RDB$CONFIG tells the default all the same.
 HEEDED_IF_SET = ("use_file_system_cache",)
 
 
-def findings(journal: Journal) -> list[Finding]:
-    """Everything that there is to say of a journal, each thing once, with the rows that it concerns."""
-    return _of_rows(journal, samples.rows(journal.header, journal.recordings))
+def compared(journal: Journal) -> list[Finding]:
+    """What is wrong with what a run compares."""
+    return judge.of_bench(bench(journal, samples.rows(journal.header, journal.recordings)))
 
 
-def of_searches(journal: Journal) -> list[Finding]:
-    """What there is to say of a journal of searches: of each the rate that it claims, and the runs that confirm it.
-
-    The other runs are the way there: single ones, many of them at rates that the server cannot serve, as they must be.
-    """
-    found = _of_rows(journal, _claimed(journal))
-    return [one for one in found if one.rule.name not in JUDGED_BY_SEARCHES]
-
-
-def _claimed(journal: Journal) -> list[Row]:
-    return [row_of(one) for one in searches(journal.header, journal.recordings) if one.confirmed]
-
-
-def row_of(search: Search) -> Row:
-    """A search as a row of its combination, with the runs that confirm its rate; of none with its first recording."""
-    fresh = search.confirmed.taken if search.confirmed else ()
-    done = [search.recording(one) for one in fresh if one.step.phase == "confirming"]
-    return Row(search.levels, done, [], [] if done else [search.first])
-
-
-def unchecked_searches(journal: Journal) -> list[Unchecked]:
-    """What the rates that were found do not show."""
-    return list(of_run.unchecked(_claimed(journal), []))
-
-
-def _of_rows(journal: Journal, rows: Sequence[Row]) -> list[Finding]:
-    factors = samples.varying(rows)
-    doubts = [
-        replace(one, evidence=(*one.evidence, _where(journal, row.first).says(_name(row, factors))))
-        for row in rows
-        for one in judge.of_row(row)
-    ]
-    places = {json.dumps(r.place.alike()): r for r in journal.recordings if r.result}
-    doubts += [
-        replace(one, evidence=(_where(journal, recording).says(recording.place.path),))
-        for recording in places.values()
-        for one in judge.of_place(recording.place)
-    ]
-    doubts += [one for by_size in database.by_size(rows) for one in judge.of_statistics(by_size)]
-    of_fleet = hosts.hosts(journal, rows)
-    return [
-        *_gathered(doubts),
-        *judge.of_bench(bench(journal, rows)),
-        *(judge.of_hosts(of_fleet) if of_fleet else []),
-    ]
-
-
-def of_cuts(journal: Journal) -> list[Finding]:
-    """What there is to say of a journal of power cuts."""
-    first = {tuple(one.levels.values()): one for one in reversed(journal.recordings)}
-    return _gathered(
-        replace(
-            one, evidence=(_where(journal, first[tuple(row.levels.values())]).says(_levels(row.levels, [*row.levels])),)
-        )
-        for row in survivals(journal.recordings)
-        for one in judge.of_cuts(row)
-    )
-
-
-def unchecked(journal: Journal | None, cuts: Journal | None) -> list[Unchecked]:
-    """What a run, its power cuts or both do not show."""
-    was_cut = cuts.recordings if cuts else []
-    rows = samples.rows(journal.header, journal.recordings) if journal else []
-    return [*of_run.unchecked(rows, was_cut), *of_power_cuts.unchecked(was_cut)]
+def compared_searches(journal: Journal) -> list[Finding]:
+    """The same of the rates that searches claim."""
+    return without_own(judge.of_bench(bench(journal, claimed(journal))))
 
 
 def bench(journal: Journal, rows: Sequence[Row]) -> Bench:
@@ -179,20 +108,9 @@ def _side(journal: Journal, row: Row, factors: Sequence[str]) -> Side:
 
 
 def _where(journal: Journal, recording: Recording) -> Where:
-    return Where(PurePath(journal.path).name, journal.lines.get(recording.cell))
+    at = where(journal, recording, "")
+    return Where(at.file, at.line)
 
 
 def _name(row: Row, factors: Sequence[str]) -> str:
-    return _levels(row.levels, ["workload", *factors])
-
-
-def _levels(levels: Mapping[str, str], factors: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(levels[one] for one in factors if levels.get(one, NOT_APPLICABLE) != NOT_APPLICABLE))
-
-
-def _gathered(doubts: Iterable[Finding]) -> list[Finding]:
-    """The same words said of several rows are one finding."""
-    held: dict[tuple[str, str], tuple[Finding, list[Evidence]]] = {}
-    for one in doubts:
-        held.setdefault((one.rule.name, one.text), (one, []))[1].extend(one.evidence)
-    return [replace(one, evidence=tuple(evidence)) for one, evidence in held.values()]
+    return levels_of(row.levels, ["workload", *factors])

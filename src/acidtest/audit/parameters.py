@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from acidtest.audit.bench import Bench, Statement
-from acidtest.audit.finding import Found
 from acidtest.audit.said import and_more
+from acidtest.finding import Found
 from acidtest.formats import linear
 
 VALUES_MAX = 3  # that scripts give one key; more are varied

@@ -9,7 +9,7 @@ from acidtest.analysis.samples import Row
 from acidtest.analysis.steady import rates_per_s
 from acidtest.analysis.summary import median
 from acidtest.audit.bench import OURS, EngineName, Published, Statement, Where
-from acidtest.audit.drive import turns_per_s
+from acidtest.doubts.drive import turns_per_s
 from acidtest.journal.protocol import RunResult
 from acidtest.workload import WorkloadSpec, recorded, unit
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from acidtest.audit.bench import Sentence, TableRow
 from acidtest.audit.changes import HIGHER, LOWER, Cell, figure
 from acidtest.audit.compared import PRODUCTS_BY_WORD
-from acidtest.audit.finding import Evidence
+from acidtest.finding import Evidence
 from acidtest.formats import linear
 
 Contradicted = tuple[str, tuple[Evidence, ...]]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acidtest.audit.bench import OURS, Published
-from acidtest.audit.finding import Certainty, Evidence, Found
+from acidtest.finding import Certainty, Evidence, Found
 from acidtest.words import counted
 
 TRIED_LEAST = 100  # transactions: fewer are a test of the connection

@@ -9,7 +9,7 @@ from statistics import fmean, median
 
 from acidtest.audit.bench import Bench, Sentence, TableRow
 from acidtest.audit.changes import HIGHER, figure, tables
-from acidtest.audit.finding import Evidence, Found
+from acidtest.finding import Evidence, Found
 from acidtest.formats import linear
 from acidtest.words import counted
 

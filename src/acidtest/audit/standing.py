@@ -14,9 +14,9 @@ from typing import Literal
 
 from acidtest.audit.bench import Bench, EngineName, Published, Where
 from acidtest.audit.declared import is_of
-from acidtest.audit.finding import SEVERITIES, Finding
 from acidtest.audit.texts import COMPARES, PROSE
 from acidtest.families import PRODUCTS
+from acidtest.finding import SEVERITIES, Finding
 from acidtest.formats import linear
 from acidtest.words import counted
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from acidtest.audit.bench import Bench, Statement
-from acidtest.audit.finding import Evidence
+from acidtest.finding import Evidence
 
 # When a write is acknowledged: once it is on the drive, once it is in a log that is flushed later, or before either.
 ON_DRIVE, IN_LOG, IN_MEMORY = 2, 1, 0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from acidtest.audit.bench import Sentence, TableRow
 from acidtest.audit.changes import HIGHER, LOWER, Cell, figure
-from acidtest.audit.finding import Evidence
+from acidtest.finding import Evidence
 from acidtest.formats import linear
 
 Contradicted = tuple[str, tuple[Evidence, ...]]

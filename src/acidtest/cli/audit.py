@@ -16,7 +16,7 @@ from acidtest.words import harmless
 
 if TYPE_CHECKING:
     from acidtest.audit.bench import Bench
-    from acidtest.audit.finding import Finding
+    from acidtest.finding import Finding
 
 
 def audit(
@@ -45,15 +45,16 @@ def audit(
     sarif: Annotated[Path | None, typer.Option("--sarif", help="Also write them as SARIF, for CI systems.")] = None,
 ) -> None:
     """Look for what makes a benchmark wrong. Exit code 1: by a finding it must not be believed."""
-    from acidtest.audit import importers, judge, ours
+    from acidtest.audit import importers, judge, ours, shown
+    from acidtest.audit import unchecked as kit
     from acidtest.audit.bench import Bench
-    from acidtest.audit.finding import Evidence
     from acidtest.audit.rules import rules as all_rules
-    from acidtest.audit.unchecked import kit
+    from acidtest.audit.sarif import as_sarif
     from acidtest.cli.instead import instead
+    from acidtest.doubts import judge as doubts
+    from acidtest.doubts.unchecked import of_run
+    from acidtest.finding import Evidence, check_waivers, in_order, waived
     from acidtest.journal.reader import CUTS, NAME, NAMES, SEARCH
-    from acidtest.report import findings as shown
-    from acidtest.report.sarif import as_sarif
 
     console = Console(stderr=streams.is_taken(json=json, html=html, sarif=sarif), highlight=False)
     if rules:
@@ -62,7 +63,7 @@ def audit(
     if path is None:
         raise BadInput("audit: needs a directory", "acidtest audit PATH; acidtest audit --rules lists the rules")
     waivers = _waivers(except_ or [])
-    judge.check_waivers(waivers, "--except")
+    check_waivers(waivers, "--except", all_rules())
     try:
         journals = [path / name for name in NAMES if (path / name).exists()]
     except OSError as error:
@@ -73,14 +74,16 @@ def audit(
         broken: list[Evidence] = []
         for name, journal in held.items():
             broken += [Evidence(f"damaged: {line.why}", name, line.line) for line in journal.damaged]
-            of = {NAME: ours.findings, CUTS: ours.of_cuts, SEARCH: ours.of_searches}
+            of = {NAME: doubts.findings, CUTS: doubts.of_cuts, SEARCH: doubts.of_searches}
             unwaived = of[name](journal)
-            findings += judge.waived(unwaived, journal.header.experiment.get("waive", {}) | waivers)
+            if name != CUTS:
+                unwaived += ours.compared(journal) if name == NAME else ours.compared_searches(journal)
+            findings += waived(unwaived, journal.header.experiment.get("waive", {}) | waivers)
         bench = Bench(sides=[], read=[(one.name, "journal") for one in journals], broken=broken)
-        findings = judge.in_order(findings)
-        unchecked = ours.unchecked(held.get(NAME), held.get(CUTS))
+        findings = in_order(findings)
+        unchecked = doubts.not_shown(held.get(NAME), held.get(CUTS))
         if SEARCH in held and len(held) == 1:
-            unchecked = ours.unchecked_searches(held[SEARCH])
+            unchecked = of_run(doubts.claimed(held[SEARCH]))
     else:
         bench = importers.read(path)
         if not bench.read:
@@ -88,7 +91,7 @@ def audit(
                 f"{path}: nothing in it could be audited{_why(bench)}",
                 "acidtest help docs/AUDIT.md lists what can be audited",
             )
-        findings = judge.waived(judge.of_bench(bench), waivers)
+        findings = waived(judge.of_bench(bench), waivers)
         unchecked = kit.unchecked(bench)
     if init:
         if journals:
@@ -106,7 +109,7 @@ def audit(
             raise cannot_write(sarif, error, "name another --sarif") from None
     run_instead = instead(bench, findings, whole=html is not None) if not journals else None
     if html is not None:
-        from acidtest.report.audit_page import write_page
+        from acidtest.audit.page import write_page
 
         try:
             with streams.taken(html) as file:

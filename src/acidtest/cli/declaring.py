@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 
 from acidtest.audit.bench import Bench, Claim, Side, Statement
 from acidtest.audit.declared import VARIES, is_of
-from acidtest.audit.finding import Finding
 from acidtest.audit.importers.declaration import NAME
 from acidtest.errors import BadInput, cannot_write
+from acidtest.finding import Finding
 from acidtest.question.text import BARE, Draft, Line, Table, toml
 
 MACHINE = "machine"

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from acidtest.audit.bench import Bench, Side
-from acidtest.audit.finding import Finding
 from acidtest.audit.rules.builds import named
+from acidtest.audit.shown import Instead
 from acidtest.errors import AcidtestError
 from acidtest.families import SERVERS, of_word
+from acidtest.finding import Finding
 from acidtest.reference.words import words
-from acidtest.report.findings import Instead
 
 FILE = "fair.toml"
 ENGINES_MAX = 6

@@ -33,7 +33,8 @@ def planned(
     ``cuts`` is as in Plan. Shows how it goes when it takes long. Raises BadInput with everything that is wrong.
     """
     from acidtest import conductor, experiment
-    from acidtest.audit import judge
+    from acidtest.audit.rules import rules
+    from acidtest.finding import check_waivers
 
     problems = Problems()
     read = experiment.read(file, quick=quick, problems=problems)
@@ -41,7 +42,7 @@ def planned(
     with problems.gather(), _no_collecting(), _shown() as tell:
         plan = conductor.planned(part(read), file, problems, cuts=cuts, tell=tell)
     with problems.gather():
-        judge.check_waivers(read.waive, f"{file}: waive")
+        check_waivers(read.waive, f"{file}: waive", rules())
     problems.check()
     assert plan is not None, "without a problem there is a plan"
     return plan

@@ -140,7 +140,7 @@ def _make_smaller(
 
 def _replay(file: Path, *, json: bool) -> None:
     from acidtest import powercut as power_cuts
-    from acidtest.audit.unchecked.cuts import OF_REPLAY
+    from acidtest.doubts.unchecked import OF_REPLAY
 
     with stopping.leaving(stopping.NOTHING_KEPT):
         replayed = power_cuts.replay(file)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from acidtest.audit import settings as known_settings
+from acidtest import settings as known_settings
 from acidtest.engine import Engine
 from acidtest.engine.base import SettingSpec, shown
 from acidtest.errors import BadInput

@@ -29,9 +29,9 @@ from acidtest.analysis.diagnosis import (
 )
 from acidtest.analysis.latency import percentile_ns
 from acidtest.analysis.summary import Summary, median, summarise
-from acidtest.audit.finding import SEVERITIES
-from acidtest.audit.flushes import median_us
+from acidtest.doubts.flushes import median_us
 from acidtest.families import FIREBIRD, of_engine
+from acidtest.finding import SEVERITIES
 from acidtest.journal.diagnosis import REFERENCE, Database, Diagnosis, FoundSetting, Logged, NotLooked, is_reference
 from acidtest.journal.models import Journal, Recording, Scalar
 from acidtest.journal.probe import ProbeRecording

@@ -9,7 +9,7 @@ from pathlib import Path
 from acidtest import __version__
 from acidtest.analysis.diagnosis import STANDINGS
 from acidtest.analysis.summary import Summary
-from acidtest.audit.finding import SEVERITIES
+from acidtest.finding import SEVERITIES
 from acidtest.report.diagnosis import Report, not_understood, settings_told, where, written
 from acidtest.report.page import templates, write_whole
 

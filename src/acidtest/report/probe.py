@@ -13,7 +13,7 @@ from rich.text import Text
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.analysis.yardsticks import contradiction, likeness
-from acidtest.audit.flushes import Judgement, Verdict, judge_recording, label, median_us
+from acidtest.doubts.flushes import Judgement, Verdict, judge_recording, label, median_us
 from acidtest.journal.probe import DURABLE, Layer, ProbeRecording
 from acidtest.journal.protocol import ProbePattern, ProbeStep
 from acidtest.report.fitted import Column, print_fitted

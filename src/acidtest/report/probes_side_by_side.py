@@ -10,7 +10,7 @@ from rich.console import Console
 
 from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.summary import Summary, median, ratio
-from acidtest.audit.flushes import label
+from acidtest.doubts.flushes import label
 from acidtest.journal.diagnosis import Diagnosis
 from acidtest.journal.probe import DURABLE, ProbeRecording
 from acidtest.report.fitted import Column

@@ -30,10 +30,9 @@ from acidtest.analysis.sizes import SizeSummary
 from acidtest.analysis.stalls import Stall
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.analysis.survival import survivals
-from acidtest.audit import judge, ours
-from acidtest.audit.finding import Finding, together, wording
-from acidtest.audit.unchecked import Unchecked
-from acidtest.audit.unchecked.run import unchecked
+from acidtest.doubts import judge
+from acidtest.doubts.unchecked import of_run
+from acidtest.finding import Finding, Unchecked, together, waived, wording
 from acidtest.journal.models import NOT_APPLICABLE, Journal, OwnReport, PlaceFacts, Recording
 from acidtest.journal.protocol import Histogram, Loaded
 from acidtest.report import fleet, omission_table, pivot, risks, shapes
@@ -296,11 +295,13 @@ def results(
     cuts: Journal | None = None,
     waivers: Mapping[str, str] | None = None,
     predict: Sequence[int] = (),
+    compared_sides: Sequence[Finding] = (),
 ) -> Results:
     """Compute every table of a journal; ``down`` and ``across`` are factors to set against each other, if not ours.
 
     ``cuts`` is the journal of its power cuts; ``waivers`` are those of the journal's own experiment, if no others
     are given. ``predict`` are sizes in bytes at which the rates of databases that grow are asked for.
+    ``compared_sides`` are an audit's findings of what is compared with what.
     """
     all_rows = samples.rows(journal.header, journal.recordings)
     base = journal.header.base
@@ -319,11 +320,10 @@ def results(
         loads = () if grows else _loads(rows, factors)
         tables.append(Table(workload, factors, lines, mine, loads, grids, tuple(effects(rows)), grows))
     places = {_alike(r.place): r.place for r in journal.recordings if r.result}
-    place_notes = {alike: tuple(map(notes.number, judge.of_place(place))) for alike, place in places.items()}
+    place_notes = {alike: tuple(map(notes.number, judge.of(place))) for alike, place in places.items()}
     bad = tuple(r for r in journal.recordings if r.status != "done")
     of_fleet = hosts.hosts(journal, all_rows)
-    doubts = judge.of_bench(ours.bench(journal, all_rows)) + (judge.of_hosts(of_fleet) if of_fleet else [])
-    overall = tuple(judge.waived(doubts, waivers))
+    overall = tuple(waived([*compared_sides, *(judge.of(of_fleet) if of_fleet else [])], waivers))
     cut = cuts.recordings if cuts else []
     return Results(
         journal=journal,
@@ -339,7 +339,7 @@ def results(
         hosts=of_fleet,
         risks=tuple(level_risks(all_rows, cut)),
         faults=known_faults(all_rows),
-        unchecked=tuple(unchecked(all_rows, cut)),
+        unchecked=tuple(of_run(all_rows, cut)),
     )
 
 
@@ -383,7 +383,7 @@ class _Notes:
 
     def number(self, finding: Finding) -> int:
         of = wording(finding)
-        self._alike.setdefault(of, []).extend(judge.waived([finding], self._waivers))
+        self._alike.setdefault(of, []).extend(waived([finding], self._waivers))
         return list(self._alike).index(of) + 1
 
     @property

@@ -12,9 +12,9 @@ from acidtest.analysis import power
 from acidtest.analysis.samples import base_of
 from acidtest.analysis.search import Rate, Search, SearchRun, figures, name_of, searches, unordered, varying
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
-from acidtest.audit import judge, ours
-from acidtest.audit.finding import Finding
-from acidtest.audit.unchecked import Unchecked
+from acidtest.doubts import judge
+from acidtest.doubts.unchecked import of_run
+from acidtest.finding import Finding, Unchecked, waived
 from acidtest.journal.models import Journal
 from acidtest.limits import Clause, Limit, milliseconds
 from acidtest.report.numbers import number
@@ -164,8 +164,10 @@ class SearchResults:
         }
 
 
-def results(journal: Journal, waivers: Mapping[str, str] | None = None) -> SearchResults:
-    """Everything that a journal of searches shows."""
+def results(
+    journal: Journal, waivers: Mapping[str, str] | None = None, compared_sides: Sequence[Finding] = ()
+) -> SearchResults:
+    """Everything that a journal of searches shows; ``compared_sides`` as of ``results.results``."""
     found = searches(journal.header, journal.recordings)
     factors = tuple(varying(found))
     base = journal.header.base
@@ -174,12 +176,12 @@ def results(journal: Journal, waivers: Mapping[str, str] | None = None) -> Searc
     lines = tuple(
         Line(one, name_of(one, factors), _relative(one, against[id(one)]), against[id(one)] is one) for one in found
     )
-    findings = tuple(judge.waived(ours.of_searches(journal), waivers))
-    return SearchResults(journal, lines, factors, findings, tuple(ours.unchecked_searches(journal)), base)
+    findings = tuple(waived([*judge.of_searches(journal), *compared_sides], waivers))
+    return SearchResults(journal, lines, factors, findings, tuple(of_run(judge.claimed(journal))), base)
 
 
 def _base(search: Search, among: Sequence[Search], base: Mapping[str, str]) -> Search | None:
-    by_row = [(ours.row_of(one), one) for one in among]
+    by_row = [(judge.row_of(one), one) for one in among]
     mine = next(row for row, one in by_row if one is search)
     chosen = base_of(mine, [row for row, _ in by_row], base)
     return next((one for row, one in by_row if row is chosen), None)

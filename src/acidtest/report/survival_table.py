@@ -16,7 +16,7 @@ from rich.text import Text
 
 from acidtest.analysis.announced import PLUG, announcement, is_unannounced
 from acidtest.analysis.survival import Survival, is_silent, survivals
-from acidtest.audit.unchecked.cuts import unchecked
+from acidtest.doubts.unchecked import of_cuts
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.report.headings import headings
 from acidtest.report.noticing_table import noticing_json, page_noticing, print_noticing
@@ -125,7 +125,7 @@ def print_survival(journal: Journal, console: Console) -> None:
     print_replication(journal, console)
     print_recovery(journal, varied, console)
     console.print()
-    print_unchecked(unchecked(journal.recordings), console)
+    print_unchecked(of_cuts(journal.recordings), console)
     if missing := not_run(journal):
         console.print(f"\n{missing}", style="yellow", markup=False, soft_wrap=True)
     witnesses = witnessed(rows)
@@ -229,7 +229,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "worst_text": worst_text,
         "commits_text": commits_text,
         "again": partial(again, journal=journal),
-        "unchecked_cuts": unchecked(journal.recordings),
+        "unchecked_cuts": of_cuts(journal.recordings),
         **page_noticing(journal),
         **page_replication(journal),
         **page_recovery(journal),
@@ -371,7 +371,7 @@ def as_json(journal: Journal) -> dict[str, Any]:
         "recoveries": recovery_json(journal),
         "replication": replication_json(journal),
         "storage_failures": noticing_json(journal),
-        "not_checked": [one.as_json() for one in unchecked(journal.recordings)],
+        "not_checked": [one.as_json() for one in of_cuts(journal.recordings)],
         "cuts": [
             {
                 "cell": recording.cell,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from acidtest.audit.unchecked import Unchecked, in_words
+from acidtest.finding import Unchecked, in_words
 
 
 def print_unchecked(unchecked: Sequence[Unchecked], console: Console) -> None:

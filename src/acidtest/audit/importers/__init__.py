@@ -11,11 +11,11 @@ from pathlib import Path
 
 from acidtest.audit import declared
 from acidtest.audit.bench import Bench, Claim, Harness, Published, Routine, Sentence, Statement, TableRow
-from acidtest.audit.finding import Evidence
 from acidtest.audit.importers import configurations, declaration, engines, headings, left_over, named, tables, used
 from acidtest.audit.importers.file import WORDS_SPENT, Broken, Budget, File, Importer, Part, Spent, SpentProse
 from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
+from acidtest.finding import Evidence
 from acidtest.words import counted
 
 WORDS = "text"  # the kind of importers that look through the words of a file

@@ -9,10 +9,10 @@ from itertools import chain
 
 from acidtest.audit.bench import Binary, EngineName
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.settings import numbers
 from acidtest.families import PRODUCTS
 from acidtest.formats import elf, pe
 from acidtest.formats.window import Window
+from acidtest.settings import numbers
 
 PROGRAMS: tuple[tuple[re.Pattern[str], EngineName], ...] = tuple(
     (re.compile(pattern), product.name) for product in PRODUCTS.values() for pattern in product.programs

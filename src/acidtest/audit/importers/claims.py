@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from acidtest.audit.bench import Claim
 from acidtest.audit.importers import prose
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.settings import size
 from acidtest.formats import linear
+from acidtest.settings import size
 
 SUFFIXES = (".txt", ".md", ".rst", ".adoc", ".htm", ".html")
 LINE_MAX = 2_000

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from acidtest.audit import settings
+from acidtest import settings
 from acidtest.audit.bench import Configuration, EngineName, Include, Setting
 from acidtest.audit.importers.file import Broken, File, Importer, Part, Spent
 

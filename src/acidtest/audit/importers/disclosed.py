@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from acidtest.audit import settings
+from acidtest import settings
 from acidtest.audit.bench import Statement, StatementKind
 from acidtest.audit.compared import OTHERS, PRODUCTS_BY_WORD
 from acidtest.audit.importers import prose

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from acidtest.audit import settings
+from acidtest import settings
 from acidtest.audit.bench import (
     PARTS,
     Account,

@@ -35,7 +35,7 @@ from acidtest.audit.bench import (
     TableRow,
     Where,
 )
-from acidtest.audit.finding import Evidence
+from acidtest.finding import Evidence
 
 TEXT_BYTES_MAX = 16 << 20  # of a text that is taken as a whole; what is longer is read so far
 STREAM_BYTES_MAX = 64 << 20  # of one that is read line by line

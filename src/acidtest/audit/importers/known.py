@@ -7,7 +7,7 @@ import tomllib
 from functools import cache, lru_cache
 from importlib import resources
 
-from acidtest.audit import settings
+from acidtest import settings
 from acidtest.audit.bench import EngineName
 from acidtest.audit.importers.file import File
 

@@ -7,11 +7,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from acidtest.audit import settings
+from acidtest import settings
 from acidtest.audit.bench import Configuration, Database, LogEntry, Published
-from acidtest.audit.finding import Evidence
 from acidtest.audit.importers import tables
 from acidtest.audit.importers.file import File, Part, Spent
+from acidtest.finding import Evidence
 from acidtest.formats import linear
 
 LINES_MAX = 20_000

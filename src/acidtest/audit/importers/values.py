@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from acidtest.audit import settings
+from acidtest import settings
 from acidtest.audit.bench import Configuration, EngineName, Setting
 from acidtest.audit.importers import blocks, documents, known, shell
 from acidtest.audit.importers.documents import Node

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acidtest.audit.finding import Evidence
 from acidtest.audit.importers.file import Budget, File
+from acidtest.finding import Evidence
 
 ENTRIES_MAX = 100_000
 DEPTH_MAX = 2_000

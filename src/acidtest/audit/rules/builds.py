@@ -9,15 +9,14 @@ from itertools import islice
 
 from acidtest.audit import platforms, releases
 from acidtest.audit.bench import Bench, Binary, Configuration, Side
-from acidtest.audit.finding import Evidence, Found, rule
-from acidtest.audit.settings import alike
 from acidtest.families import PRODUCTS
+from acidtest.finding import FAIR, Evidence, Found, rule
+from acidtest.settings import alike
 
 DEBUG_VERSION = re.compile(
     r"\d-(?:\w+-)?debug\b", re.IGNORECASE
 )  # as MySQL and MariaDB call theirs: "8.0.36-debug-log"
 GRACE = timedelta(days=60)  # who measures for weeks cannot change the build on the last day
-FAIR = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest 2018)"
 NAMED_MAX = 4  # sides in a sentence
 INVESTIGATION = "V. Khorsun, P. Zotov, A. Kovyazin: the investigation of a published Firebird 3 against 4 benchmark"
 

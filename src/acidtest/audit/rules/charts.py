@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Statement
-from acidtest.audit.finding import Found, rule
+from acidtest.finding import Found, rule
 
 OF_BARS = 0.1  # of the axis may be cut off below bars, whose length is what is seen
 OF_LINES = 0.5

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from acidtest.audit import parameters, ratios, settings, superlatives
+from acidtest import settings
+from acidtest.audit import parameters, ratios, superlatives
 from acidtest.audit.bench import Bench, Sentence, Setting, TableRow
 from acidtest.audit.changes import HIGHER, LOWER, Change, columns, figure, tables
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.said import and_more
+from acidtest.finding import Evidence, Found, rule
 from acidtest.formats import linear
 from acidtest.words import counted
 

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.repeated import DRIVE_TOOLS
 from acidtest.audit.said import and_more, called, rate
+from acidtest.finding import Found, rule
 from acidtest.formats import linear
 from acidtest.words import counted
 

@@ -10,9 +10,9 @@ from acidtest.audit.bench import Bench, Declared, DeclaredResult, DeclaredSide, 
 from acidtest.audit.changes import tables
 from acidtest.audit.compared import OTHERS, PRODUCTS_BY_WORD
 from acidtest.audit.declared import is_of
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.said import and_more
 from acidtest.families import PRODUCTS
+from acidtest.finding import Found, rule
 from acidtest.words import counted
 
 BY_WORD = {  # facts of a machine that may differ when a study varies something

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from acidtest.audit.bench import Bench, Published, Statement
 from acidtest.audit.compared import product
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.repeated import DRIVE_TOOLS
 from acidtest.audit.said import and_more
 from acidtest.families import PRODUCTS
+from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 DISCLOSE = "B. Schwartz et al., High Performance MySQL, chapter 2: what a benchmark has to document"

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acidtest.audit.bench import Bench, Claim, Published
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.said import Seen, called, gathered, rate
-from acidtest.audit.settings import size
+from acidtest.finding import Found, rule
+from acidtest.settings import size
 
 EXCEEDS = 2.0  # how much larger than memory a file must be for its cache to matter little
 AT_END = "one flush at the end"

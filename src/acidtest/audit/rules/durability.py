@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from acidtest.audit import settings, stores, studied, tied
+from acidtest import settings
+from acidtest.audit import stores, studied, tied
 from acidtest.audit.bench import Bench, Side
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import all_named
 from acidtest.audit.rules.settings import binary_log, files, held
-from acidtest.audit.unchecked import listed
 from acidtest.families import PRODUCTS
 from acidtest.filesystems import WITHOUT_FLUSHES
+from acidtest.finding import Evidence, Found, listed, rule
 
 WRITES = re.compile(
     r"insert|updat|writ|delet|upsert|\bload|ingest|\bset\b|tpc|oltp(?!.?read.?only)|workload_?[abdf]\b|mixed|creat",

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from acidtest.audit.bench import SAMPLE, Bench, Published
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S
 from acidtest.audit.said import Seen, called, gathered
+from acidtest.finding import Evidence, Found, rule
 
 SHORT_DRIVE_S = 15.0
 SHORT_WORK_S = 5.0  # of a fixed amount of work

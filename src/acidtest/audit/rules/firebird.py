@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from acidtest.audit import data_size, machines, settings
+from acidtest import settings
+from acidtest.audit import data_size, machines
 from acidtest.audit.bench import Bench, Claim, Database, Setting, Side, Where
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import INVESTIGATION, all_named, listed, named
 from acidtest.audit.rules.settings import files, held
 from acidtest.families import PRODUCTS
+from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 BUFFERS_MIN = 50  # the smallest that Firebird takes

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from acidtest.audit.amounts import number
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
+from acidtest.finding import Found, rule
 
 FAILED_MOST = 0.05
 ROUNDED = 0.01  # of a rate that is all that was sent by the time that it took

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Statement
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.said import and_more
+from acidtest.finding import Evidence, Found, rule
 
 
 @rule(

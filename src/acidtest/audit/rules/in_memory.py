@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 
 from acidtest.audit import tied
 from acidtest.audit.bench import Bench, Mount, Side
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import all_named
 from acidtest.audit.said import and_more
 from acidtest.filesystems import IN_MEMORY
+from acidtest.finding import Evidence, Found, rule
 
 # Where engines and their images keep their data when nobody says otherwise.
 USUAL = tuple(

@@ -7,8 +7,8 @@ from itertools import pairwise
 from statistics import median
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.said import Seen, called, gathered
+from acidtest.finding import Found, rule
 from acidtest.words import counted
 
 NEAR_CEILING = 0.99

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from acidtest.audit.bench import Bench
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.rules.builds import measured, named
+from acidtest.finding import Found, rule
 from acidtest.words import counted
 
 

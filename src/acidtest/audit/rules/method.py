@@ -10,11 +10,11 @@ from statistics import fmean, median
 
 from acidtest.analysis.steady import SECONDS_NEEDED, Steadiness, steadiness
 from acidtest.audit.bench import Bench, Published, Side
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S, repetitions
 from acidtest.audit.said import Seen, between, called, gathered, rate
-from acidtest.audit.settings import size
+from acidtest.finding import Found, rule
 from acidtest.journal.protocol import Second
+from acidtest.settings import size
 from acidtest.words import counted
 
 POINTS_MAX = 300  # of a series; neighbours are taken together above it

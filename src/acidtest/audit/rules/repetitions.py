@@ -9,11 +9,11 @@ from statistics import median_low
 
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Published, Statement, Step, TableRow
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.repeated import DRIVE_TOOLS, PROSE, repetitions
 from acidtest.audit.rules.rates import loads
 from acidtest.audit.said import rate
 from acidtest.audit.told import tables
+from acidtest.finding import Evidence, Found, rule
 from acidtest.formats import linear
 from acidtest.words import counted
 

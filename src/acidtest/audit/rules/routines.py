@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acidtest.audit.bench import Bench, Draw, LogEntry, Routine, Write
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import INVESTIGATION
+from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 TRIGGERS_MAX = 20  # of one table

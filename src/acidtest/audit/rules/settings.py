@@ -6,12 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from acidtest.audit import settings, stores, tied
+from acidtest import settings
+from acidtest.audit import stores, tied
 from acidtest.audit.bench import Bench, Configuration, Setting, Side
-from acidtest.audit.finding import Evidence, Found, rule
-from acidtest.audit.rules.builds import FAIR, INVESTIGATION, named
+from acidtest.audit.rules.builds import INVESTIGATION, named
 from acidtest.audit.rules.disclosure import names_settings
-from acidtest.audit.unchecked import listed
+from acidtest.finding import FAIR, Evidence, Found, listed, rule
 from acidtest.words import counted
 
 ENGINES_COMPARED = 2

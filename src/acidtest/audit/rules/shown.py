@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Published, Statement
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.said import Seen, and_more, called, gathered
+from acidtest.finding import Found, rule
 from acidtest.formats import linear
 
 JAIN = "R. Jain, The Art of Computer Systems Performance Analysis, chapter 10: the art of data presentation"

@@ -9,10 +9,10 @@ from statistics import median
 
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Step
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.harnesses import whole
 from acidtest.audit.rules.method import in_turn
 from acidtest.audit.said import Seen, called, gathered, rate
+from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 RENEWS = ("load", "settle")

@@ -10,9 +10,9 @@ from statistics import fmean
 from acidtest.audit import changes, spoken
 from acidtest.audit.bench import Bench, Published, TableRow, Where
 from acidtest.audit.changes import figure
-from acidtest.audit.finding import Found, rule
 from acidtest.audit.said import and_more, called, rate
 from acidtest.audit.told import Told, figures, pool, tables, words
+from acidtest.finding import Found, rule
 from acidtest.formats import linear
 from acidtest.words import counted
 

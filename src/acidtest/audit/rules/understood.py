@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench
-from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 PROSE = frozenset(("text", "listing of a machine"))

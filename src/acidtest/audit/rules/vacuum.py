@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from acidtest.audit import tied
 from acidtest.audit.bench import Bench
-from acidtest.audit.finding import Found, rule
-from acidtest.audit.settings import alike
+from acidtest.finding import Found, rule
+from acidtest.settings import alike
 
 
 @rule(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acidtest.audit import settings
+from acidtest import settings
 from acidtest.audit.bench import Bench, Side
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import named
 from acidtest.audit.rules.settings import held
+from acidtest.finding import Evidence, Found, rule
 
 STUDY = "D. Yemanov: Firebird vs Windows: file-system caching issue (2012); CORE-3791"
 SERVICES = ("localsystem", "nt authority\\system", "administrator", ".\\administrator")

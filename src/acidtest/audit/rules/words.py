@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from acidtest.audit.bench import Bench, Sentence, Statement, StatementKind
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.repeated import repetitions
 from acidtest.audit.said import and_more, between, called, rate
 from acidtest.audit.told import best_taken
+from acidtest.finding import Evidence, Found, rule
 from acidtest.formats import linear
 from acidtest.words import counted
 

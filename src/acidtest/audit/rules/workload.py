@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.compared import by_side, product, without_products
-from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.said import and_more, called
-from acidtest.audit.unchecked import listed
+from acidtest.finding import Evidence, Found, listed, rule
 from acidtest.words import counted
 
 SAME = "G. Heiser, Systems Benchmarking Crimes: the same benchmark on both sides; TPC-C, clause 5.6: one configuration"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from acidtest.audit import importers, judge
+from acidtest.audit import unchecked as kit
 from acidtest.audit.bench import Side
 from acidtest.audit.rules.builds import named
-from acidtest.audit.unchecked import kit
+from acidtest.audit.shown import each, in_short
 from acidtest.cli.diagnosing.course import Course
 from acidtest.conductor.carried import Carried
 from acidtest.families import of_word
+from acidtest.finding import in_order
 from acidtest.journal.diagnosis import Audited, FoundSetting, Logged
 from acidtest.report import diagnosis as report
-from acidtest.report.findings import each, in_short
 from acidtest.words import harmless
 
 LOG_SILENT = frozenset(("checkpoint",))  # kinds of messages that are no trouble
@@ -28,7 +29,7 @@ def audited(course: Course) -> tuple[Audited | None, Mapping[str, str]]:
         return None, {}
     course.say("The configuration and the logs are audited")
     bench = importers.read(directory)
-    findings = judge.waived(judge.of_bench(bench), {})
+    findings = in_order(judge.of_bench(bench))
     not_read = [f"{which}: {why}" for which, why in [*each(bench.broken), *in_short(bench.passed)]]
     not_read += [f"{name}: is of an unknown kind" for name in bench.unread]
     not_read += [f"{one.file}:{one.line}: was not understood: {one.text}" for one in bench.not_understood]

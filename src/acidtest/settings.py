@@ -78,7 +78,7 @@ def numbers(version: str) -> tuple[int, ...]:
 @cache
 def of(engine: str | None) -> Engine:
     """What is known of an engine; of one that is not here, nothing."""
-    with resources.files("acidtest.audit").joinpath("settings.toml").open("rb") as file:
+    with resources.files("acidtest").joinpath("settings.toml").open("rb") as file:
         tables = tomllib.load(file)
     table = tables.get(engine or "", {})
     units = tuple((unit, re.compile(pattern)) for unit, pattern in table.get("units", {}).items())

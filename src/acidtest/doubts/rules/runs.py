@@ -11,8 +11,7 @@ from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.samples import Row
 from acidtest.analysis.steady import SECONDS_NEEDED, RowSteadiness, rates_per_s, row_steadiness
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL as REPETITIONS_MIN
-from acidtest.audit.finding import Found, rule
-from acidtest.audit.rules.builds import FAIR
+from acidtest.finding import FAIR, Found, rule
 from acidtest.journal.models import SteadyWait
 from acidtest.journal.protocol import Histogram, RunResult
 from acidtest.words import counted

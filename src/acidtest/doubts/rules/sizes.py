@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from acidtest.analysis import sizes
 from acidtest.analysis.samples import Row
-from acidtest.audit.finding import Found, rule
+from acidtest.finding import Found, rule
 
 
 @rule(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acidtest.audit.drive import has_volatile_cache, without_barriers
-from acidtest.audit.finding import Found, rule
+from acidtest.doubts.drive import has_volatile_cache, without_barriers
+from acidtest.finding import Found, rule
 from acidtest.journal.models import PlaceFacts
 
 

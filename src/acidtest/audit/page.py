@@ -8,10 +8,9 @@ from pathlib import Path
 
 from acidtest import __version__
 from acidtest.audit.bench import Bench
-from acidtest.audit.finding import SEVERITIES, Finding
+from acidtest.audit.shown import Instead, blocks, each, heading, in_short, place, sureness
 from acidtest.audit.standing import VERDICTS, Verdict, groups
-from acidtest.audit.unchecked import Unchecked
-from acidtest.report.findings import Instead, blocks, each, heading, in_short, place, sureness
+from acidtest.finding import SEVERITIES, Finding, Unchecked
 from acidtest.report.page import templates, write_whole
 from acidtest.words import harmless
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acidtest.analysis.survival import Survival
-from acidtest.audit.finding import Found, rule
+from acidtest.finding import Found, rule
 from acidtest.words import counted
 
 STUDY = "M. Zheng et al.: Torturing databases for fun and profit (OSDI 2014)"

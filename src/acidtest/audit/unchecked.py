@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from acidtest.audit.bench import Bench
-from acidtest.audit.unchecked import Unchecked
+from acidtest.finding import Unchecked
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from acidtest.analysis import database
 from acidtest.analysis.database import StatisticsBySize, Unusual
 from acidtest.analysis.samples import Row
-from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.finding import Evidence, Found, rule
 from acidtest.journal.models import DatabaseStatistics
 
 GROWTH_STUDY = "IBSurgeon: Firebird performance degradation: tests, myths and truth (2014)"

@@ -12,9 +12,10 @@ from acidtest.analysis import samples
 from acidtest.analysis.latency import percentile_ns
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import Survival, survivals
-from acidtest.audit import judge, ours
+from acidtest.audit import ours
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench
+from acidtest.doubts import judge
 from acidtest.journal.models import Cut, Generator, SettingInForce, SteadyWait, Transactions, Warning
 from acidtest.journal.protocol import RunResult
 from acidtest.workload import recorded
@@ -250,7 +251,7 @@ def test_an_index_that_gets_deeper_is_found_in_a_journal() -> None:
         levels = LEVELS | {"size": size}
         held = database_size(statistics(table(fill_percent=10.0), index(depth=number)), size)
         found.append(factory.recording(levels, found=SOUND, database_size=held))
-    said = {one.rule.name: one for one in ours.findings(factory.journal(found))}
+    said = {one.rule.name: one for one in judge.findings(factory.journal(found))}
     assert said["index-deeper"].text == (
         "Indexes get deeper as it grows (tpcb, sqlite, drive): index pk_t of t, depth 2 at 1 GB, 3 at 2 GB."
     )
@@ -365,7 +366,7 @@ def test_the_same_line_of_the_log_is_told_once() -> None:
 )
 def test_of_place(facts: dict[str, str], code: str | None) -> None:
     place = factory.recording(LEVELS, found=SOUND).place.model_copy(update=facts)
-    found = judge.of_place(place)
+    found = judge.of(place)
     assert [finding.rule.name for finding in found] == ([code] if code else [])
     assert all(one.about == "place" and one.advice.endswith(".") for one in found)
 
@@ -397,7 +398,7 @@ CUTS = [
 @pytest.mark.parametrize(("name", "spoken", "silent"), CUTS, ids=[case[0] for case in CUTS])
 def test_a_rule_over_power_cuts_speaks_and_stays_silent(name: str, spoken: Survival, silent: Survival) -> None:
     (finding,) = BY_NAME[name](spoken)
-    assert finding.about == "place" and finding in judge.of_cuts(spoken)
+    assert finding.about == "place" and finding in judge.of(spoken)
     assert list(BY_NAME[name](silent)) == []
 
 

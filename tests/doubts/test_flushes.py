@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import factory
 from acidtest.analysis import summary
-from acidtest.audit.flushes import FLOOR, Judgement, Timing, judge, judge_recording
+from acidtest.doubts.flushes import FLOOR, Judgement, Timing, judge, judge_recording
 from acidtest.journal.probe import DURABLE, Layer
 from acidtest.journal.protocol import FlushMethod
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acidtest.analysis.hosts import Hosts
-from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 

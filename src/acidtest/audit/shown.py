@@ -12,9 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from acidtest.audit.bench import Bench
-from acidtest.audit.finding import SEVERITIES, Evidence, Finding, Rule, Severity
 from acidtest.audit.standing import Group, Verdict, groups
-from acidtest.audit.unchecked import Unchecked
+from acidtest.finding import SEVERITIES, Evidence, Finding, Rule, Severity, Unchecked
 from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted, harmless
 

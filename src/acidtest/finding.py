@@ -1,16 +1,21 @@
-"""What an audit says, and the rules that say it.
+"""Findings, and the rules that yield them.
 
 A rule is a function from what it looks at to what it found, with the name, severity, remedy and source that all of its
-findings share. It looks at one of two things: a ``Row`` of our own recordings (one combination of levels with all its
-repetitions), or a ``Bench``, a whole benchmark, ours or somebody else's. See docs/ADDING-A-RULE.md.
+findings share. Rules of ``doubts`` look at our own recordings: a row, a place, power cuts. Rules of ``audit`` look at a
+``Bench``, a whole benchmark. See docs/ADDING-A-RULE.md.
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any, Generic, Literal, TypeVar
+
+from acidtest.errors import BadInput, Problems, not_among
 
 Severity = Literal["invalid", "doubtful", "note"]
 SEVERITIES: tuple[Severity, ...] = ("invalid", "doubtful", "note")  # the worst first
@@ -22,6 +27,7 @@ LOWERED: dict[Certainty, str] = {  # why what is not certain is less severe than
     "guessed": "nothing that was read says so; it is guessed from what usually holds",
 }
 CERTAINTIES: tuple[Certainty, ...] = ("certain", "read from prose", "guessed")
+FAIR = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest 2018)"
 FACTS_MIN = 2  # that contradict a claim, before a finding may say that it is false
 
 
@@ -174,3 +180,61 @@ def rule(
         return Rule(name, severity, says, remedy, source, about, over, find, disproved_by)
 
     return made
+
+
+def rules_of(*packages: ModuleType) -> tuple[Rule[Any], ...]:
+    """Every ``Rule`` at the top of a module of these packages, the most severe first, then by name."""
+    by_name: dict[tuple[str, type], Rule[Any]] = {}  # rows of ours and benchmarks may share a name
+    for package in packages:
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            for one in vars(importlib.import_module(module.name)).values():
+                if isinstance(one, Rule):
+                    assert by_name.setdefault((one.name, one.over), one) is one, f"two rules are called {one.name}"
+    return tuple(sorted(by_name.values(), key=lambda one: (SEVERITIES.index(one.severity), one.name)))
+
+
+def waived(findings: Iterable[Finding], waivers: Mapping[str, str]) -> list[Finding]:
+    """The findings, the worst first, those under a waiver last and with its reason."""
+    return in_order(replace(finding, waiver=waivers.get(finding.rule.name, "")) for finding in findings)
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """The worst first, those set aside last."""
+    return sorted(findings, key=lambda f: (bool(f.waiver), SEVERITIES.index(f.severity), f.rule.name))
+
+
+def check_waivers(waivers: Mapping[str, str], where: str, rules: Iterable[Rule[Any]]) -> None:
+    """Raises BadInput for a waiver of a rule that there is not, or that gives no reason; ``where`` begins it."""
+    problems = Problems()
+    names = [rule.name for rule in rules]
+    for name, reason in waivers.items():
+        if name not in names:
+            problems.add(BadInput(not_among(f"{where}: rule", name, names), "acidtest audit --rules lists them"))
+        elif not reason.strip():
+            problems.add(BadInput(f"{where}: {name}: gives no reason", "say why its findings do not count here"))
+    problems.check()
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """One thing that nothing here shows: what an audit, a run or a power cut did not check."""
+
+    what: str  # "latencies", "whether commits survive a power cut"
+    why: str  # "no result has any", "none was made here"
+
+    def as_json(self) -> dict[str, str]:
+        return {"what": self.what, "why": self.why}
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.why})"
+
+
+def in_words(all_of: Iterable[Unchecked]) -> str:
+    """All of it behind a heading of a word or two; "" where there is nothing."""
+    return "; ".join(map(str, all_of))
+
+
+def listed(names: Iterable[str], last: str = "and") -> str:
+    """``a, b and c``."""
+    *others, end = names
+    return f"{', '.join(others)} {last} {end}" if others else end

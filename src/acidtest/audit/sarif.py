@@ -13,8 +13,7 @@ from urllib.parse import quote
 
 from acidtest import __version__
 from acidtest.audit.bench import Bench
-from acidtest.audit.finding import Evidence, Finding, Rule, Severity
-from acidtest.audit.unchecked import Unchecked
+from acidtest.finding import Evidence, Finding, Rule, Severity, Unchecked
 from acidtest.words import harmless
 
 LEVELS: dict[Severity, str] = {"invalid": "error", "doubtful": "warning", "note": "note"}
