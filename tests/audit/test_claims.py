@@ -94,4 +94,8 @@ def test_rows_are_compared_by_their_names(tmp_path: Path) -> None:
 def test_without_a_result_nothing_is_told(tmp_path: Path) -> None:
     (tmp_path / "benchmark.toml").write_text('[[claim]]\nsides = ["a", "b"]\nis = "equal"\npublished = "a talk"\n')
     (answer,) = claims.answers(importers.read(tmp_path))
-    assert (answer.verdict, answer.text, answer.as_json()["published"]) == ("cannot tell", "a equals b.", "a talk")
+    assert (answer.verdict, answer.text, answer.as_json()["published"]) == (
+        "cannot tell",
+        "a is as fast as b.",
+        "a talk",
+    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,14 @@ def test_the_documentation_names_rules_that_there_are() -> None:
     said = {name for line in tables for name in re.findall(r"`([a-z]+(?:-[a-z0-9]+)+)`", line)}
     assert said
     assert said <= {rule.name for rule in rules.rules()}
+
+
+def test_a_small_kit_costs_no_import_of_what_only_runs_need() -> None:
+    """They take several times as long as the kit itself."""
+    program = (
+        "import sys\nfrom pathlib import Path\nimport acidtest.cli.audit, acidtest.cli.instead\n"
+        "from acidtest.audit import importers, judge, shown, unchecked\n"
+        f"judge.of_bench(importers.read(Path({str(KITS / 'fair-servers')!r})))\n"
+        "print(*sorted({'numpy', 'scipy', 'pydantic', 'jinja2', 'dask', 'pandas'} & sys.modules.keys()))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "\n"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import gc
 import importlib
 import inspect
 import pkgutil
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 from acidtest import audit, families, formats, words
+from acidtest.audit.importers.outputs import Output
 from acidtest.formats import linear
 from backtracking import Steps, TooMany, adversaries
 
@@ -165,4 +167,15 @@ def test_linear_answers_as_re_does() -> None:
     assert linear.compile(r",\s*").split("a, b,c") == ["a", "b", "c"]
     assert linear.compile(rb"\xff(.)").search(b"\x00\xff\xfe")[1] == b"\xfe"  # type: ignore[index]
     with pytest.raises(ValueError, match="RE2 does not take it"):
-        linear.compile(r"a(?=b)")
+        linear.compile(r"a(?=b)").search("ab")
+
+
+def test_each_pattern_is_one_that_re2_takes() -> None:
+    """They are compiled at their first use, which may be long after the import."""
+    for module in modules():
+        for value in vars(module).values():
+            if isinstance(value, Output):
+                value._any, value._known  # noqa: B018
+    for pattern in [one for one in gc.get_objects() if isinstance(one, linear.Pattern)]:
+        if pattern.pattern != r"a(?=b)":
+            pattern.search(b"" if isinstance(pattern.pattern, bytes) else "")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acidtest.audit import importers
-from acidtest.audit.bench import LogEntry, Published
+from acidtest.audit import importers, judge
+from acidtest.audit.bench import LogEntry, Published, Side
 from acidtest.audit.importers.file import Broken, File, Part
+from acidtest.cli import instead
 
 FIXTURES = Path(__file__).parents[1] / "kits" / "fixtures"
 
@@ -25,39 +27,23 @@ def written(directory: Path, text: str | bytes, name: str = "result.out") -> Pat
     return path
 
 
-READ: list[tuple[str, int, dict[str, Any]]] = [
-    ("pgbench-progress.out", 15, {"tool": "pgbench", "name": "<builtin: TPC-B (sort of)>", "rate": 425.40806, "terminals": 4, "threads": 2, "measured_s": 12.0, "errors": 0, "engine": "postgresql", "latency_from": "actual start", "interval_s": pytest.approx(1.0), "unit": "transactions"}),
-    ("pgbench-rate.out", 9, {"rate": 51.61549, "latency_from": "scheduled start", "skipped": 1, "latency_ms": {"mean": 11.172}}),
-    ("pgbench-deadlocks.out", 2, {"name": "dl.sql", "errors": 112, "retries": 713, "rate": 62.031208, "attempts": pytest.approx(62.031208 * 355 / 243)}),
-    ("pgbench-select.out", 3, {"unit": "reads", "rate": 3650.011143}),
-    ("pgbench_log.rate", 1, {"rate": None, "latency_from": "scheduled start"}),
-    ("pgbench_log.failures", 1, {"errors": 96}),
-    ("pgbench_log.aggregated", 1, {"interval_s": 1.0}),
-    ("sysbench-1.0.20-oltp.out", 1, {"tool": "sysbench", "rate": 134.38, "terminals": 2, "errors": 14, "measured_s": 10.0087, "asked_rate": None, "latency_from": "actual start", "latency_ms": {"mean": 14.87, "max": 100.08, "p95": 39.65}, "ceiling_ms": 100_000.0}),
-    ("sysbench-1.0.20-rate.out", 1, {"asked_rate": 30.0, "latency_from": "scheduled start", "interval_s": 2.0, "series": (25.94, 24.42, 37.17)}),
-    ("sysbench-1.0.20-fileio.out", 1, {"unit": "writes", "rate": 407.97, "flushed": True, "terminals": 1}),
-    ("pg_test_fsync-15.out", 6, {"name": "open_datasync (Compare file sync methods using one 8kB write)", "rate": 733.626, "flushed": True, "unit": "flushes"}),
-    ("fio-fsync-3.33.json", 8, {"name": "w write", "unit": "writes", "flushed": True, "rate": 1325.558147, "terminals": 1, "measured_s": 3.001}),
-    ("fio-dsync-3.33.json", 8, {"flushed": True, "rate": 2912.450067}),
-    ("fio-rate-3.33.json", 8, {"name": "mix read", "unit": "reads", "terminals": 16, "asked_rate": 1000.0, "warmup_s": 1.0, "flushed": False}),
-    ("hammerdb-4.log", 21, {"nopm": 21043.0, "tpm": 48397.0, "terminals": 2, "warmup_s": 120.0, "measured_s": 300.0, "engine": "postgresql", "errors": 1, "latency_ms": {"mean": 2.204, "max": 91.522, "p99": 6.331, "p95": 4.518, "p50": 1.902}}),
-    ("hammerdb-3.log", 8, {"nopm": 19904.0, "tpm": 60112.0, "warmup_s": 0.0, "engine": "mysql"}),
-    ("hammerdb-6-job.json", 28, {"nopm": 39876.0, "warehouses": 40, "terminals": 8, "engine": "mariadb", "interval_s": 10.0}),
-    ("hammerdb-4-timing.json", 1, {"latency_ms": {"mean": 4.5, "max": 80.2, "p99": 12.5, "p95": 8.9, "p50": 4.0}}),
-    ("tpcc_2026-01-01_00-00-00.summary.json", 24, {"rate": 134.716, "attempts": 135.333, "terminals": 4, "asked_rate": 200.0, "warmup_s": 10.0, "engine": "postgresql", "warehouses": 1, "latency_from": "actual start"}),
-    ("tpcc_2026-01-01_00-00-00.results.csv", 1, {"interval_s": 5.0}),
-    ("tpcc_2026-01-01_00-00-00.samples.csv", 1, {"interval_s": 1.0}),
-    ("tpcc_2026-01-01_00-00-00.raw.csv", 1, {"latency_from": "actual start"}),
-    *((f"go-tpc-{style}.out", line, {"nopm": 461.5, "tpm": 1027.4, "warehouses": 10, "errors": 3, "ceiling_ms": 16_000.0}) for style, line in (("plain", 21), ("table", 15), ("json", 2))),
-]  # fmt: skip
+SAMPLES = sorted(FIXTURES.glob("*.expected.json"))
 
 
-@pytest.mark.parametrize(("name", "line", "expected"), READ, ids=[name for name, _, _ in READ])
-def test_a_result(name: str, line: int, expected: dict[str, Any]) -> None:
-    _, parts = read(FIXTURES / name)
-    first = next(part for part in parts if isinstance(part, Published))
-    assert {key: getattr(first, key) for key in expected} == expected
-    assert first.where.line == line
+@pytest.mark.parametrize("expected", SAMPLES, ids=[path.name.removesuffix(".expected.json") for path in SAMPLES])
+def test_a_result(expected: Path) -> None:
+    """The first result of each recorded output is what the file beside it says."""
+    wanted = json.loads(expected.read_text())
+    _, parts = read(expected.with_name(expected.name.removesuffix(".expected.json")))
+    found = [part for part in parts if isinstance(part, Published)]
+    first = next((one for one in found if not one.planned), found[0])
+    for name, value in wanted.items():
+        held: Any = first.where.line if name == "line" else getattr(first, name, None)
+        if name == "tools":
+            held = [one.tool for one in found if not one.planned]
+        assert (list(held) if isinstance(held, tuple) else held) == (
+            pytest.approx(value) if isinstance(value, float | dict | list) and name != "parameters" else value
+        ), name
 
 
 LOGS = [
@@ -71,6 +57,79 @@ LOGS = [
 def test_a_log(name: str, expected: dict[str, int]) -> None:
     _, parts = read(FIXTURES / name)
     assert {one.kind: one.count for one in parts if isinstance(one, LogEntry)} == expected
+
+
+CHECKPOINTS = """2026-03-01 10:00:00.100 CET [9] LOG:  checkpoint starting: time
+2026-03-01 10:02:00.100 CET [9] LOG:  checkpoint complete: wrote 90 buffers (1.0%); write=1.0 s, sync=0.100 s, total=1.2 s; sync files=8, longest=0.050 s, average=0.010 s
+2026-03-01 10:04:00.100 CET [9] LOG:  checkpoint starting: wal
+2026-03-01 10:04:50.900 CET [9] LOG:  checkpoint complete: wrote 90 buffers (1.0%); write=1.0 s, sync=4.500 s, total=5.7 s; sync files=8, longest=3.250 s, average=0.500 s
+2026-03-01 10:04:51.000 CET [9] LOG:  checkpoint starting: wal
+"""
+RELOAD = "psql -c 'ALTER SYSTEM SET max_connections = 500'\npsql -c 'SELECT pg_reload_conf()'\n"
+DUMP = "".join(
+    f"{name}{{0}}{value}\n"
+    for name, value in (
+        ("shared_buffers", "4GB"), ("effective_cache_size", "12GB"), ("wal_buffers", "16MB"),
+        ("max_wal_size", "1GB"), ("synchronous_commit", "{1}"), ("checkpoint_timeout", "5min"),
+    )
+)  # fmt: skip
+SPEAKS: list[tuple[str, dict[str, str], set[tuple[str, str]]]] = [
+    ("forced checkpoints", {"server.log": CHECKPOINTS}, {("checkpoints-forced", "doubtful"), ("flush-stalls", "doubtful")}),
+    ("forced, with time between", {"server.log": CHECKPOINTS.replace("10:04:51.0", "10:14:51.0")}, {("checkpoints-forced", "note"), ("flush-stalls", "doubtful")}),
+    ("checkpoints by time", {"server.log": CHECKPOINTS.replace(": wal", ": time").replace("longest=3", "longest=0")}, set()),
+    ("a trace", {"trace.txt": "fsync(3) = 0 <0.050000>\n"}, {("flush-bounds-commits", "note")}),
+    ("fsync of macOS", {"x.txt": "Compare file sync methods using one 8kB write:\n   fsync   9000,100 ops/sec   111 usecs/op\n   fsync_writethrough   80,200 ops/sec   12468 usecs/op\n"}, {("fsync-does-not-flush", "doubtful")}),
+    ("fsync of macOS that flushes", {"x.txt": "Compare file sync methods using one 8kB write:\n   fsync   81.1 ops/sec   12330 usecs/op\n   fsync_writethrough   80.2 ops/sec   12468 usecs/op\n"}, set()),
+    ("a reload", {"run.sh": RELOAD}, {("reload-needs-restart", "doubtful")}),
+    ("a reload and a restart", {"run.sh": RELOAD + "pg_ctl -D data restart\n"}, set()),
+    ("a reload of what it changes", {"run.sh": RELOAD.replace("max_connections", "work_mem")}, set()),
+    ("latencies left out", {"run.log": "p99: 12 ms\n17 samples were outside the histogram range\n"}, {("latencies-out-of-range", "doubtful")}),
+    ("no latencies left out", {"run.log": "p99: 12 ms\n0 samples were outside the histogram range\n"}, set()),
+    ("durability within one engine, from dumps", {"a/dump.txt": DUMP.format(": ", "on"), "b/dump.txt": DUMP.format(": ", "off")}, {("durability-differs", "invalid")}),
+    ("the same with bars", {"a/dump.txt": DUMP.format(" | ", "on"), "b/dump.txt": DUMP.format(" | ", "off")}, {("durability-differs", "invalid")}),
+]  # fmt: skip
+NEW = frozenset(
+    ("checkpoints-forced", "flush-stalls", "flush-bounds-commits", "fsync-does-not-flush", "reload-needs-restart",
+     "latencies-out-of-range", "durability-differs")
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "expected"), [row[1:] for row in SPEAKS], ids=[row[0] for row in SPEAKS])
+def test_what_programs_wrote_is_held_against_the_benchmark(
+    files: dict[str, str], expected: set[tuple[str, str]], tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        written(tmp_path, text, name)
+    found = judge.of_bench(importers.read(tmp_path))
+    assert {(one.rule.name, one.severity) for one in found if one.rule.name in NEW} == expected
+
+
+def test_what_a_tool_tests_itself_with_is_no_side(tmp_path: Path) -> None:
+    for name in ("src/test/resources/my.cnf", "test/fixtures/postgresql.conf", "node_modules/x/postgresql.conf"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        written(tmp_path, "[mysqld]\nsync_binlog = 0\n" if name.endswith("cnf") else "fsync = off\n", name)
+    assert importers.read(tmp_path).sides == []
+
+
+def test_a_side_is_headed_by_its_product_and_not_by_a_file(tmp_path: Path) -> None:
+    written(tmp_path, "DefaultDbCachePages = 2048\nServerMode = Super\n", "firebird.conf")
+    log = "host\tMon Mar  2 10:00:00 2026\n\tdeadlock\n\tupdate conflicts with concurrent update\n\n"
+    written(tmp_path, log * 3, "firebird.log")
+    (found,) = [one for one in judge.of_bench(importers.read(tmp_path)) if one.rule.name == "deadlocks-in-log"]
+    assert (found.text.partition(":")[0], "Firebird" in found.rule.source) == ("Firebird", True)
+
+
+def test_a_line_is_one_result(tmp_path: Path) -> None:
+    line = "   READ: bw=48.0MiB/s (50.3MB/s), 48.0MiB/s-48.0MiB/s, io=2880MiB (3020MB), run=60001-60001msec"
+    quoted = written(tmp_path, f"# Drive\n\n| a | b |\n|---|---|\n\n```\n{line}\n```\n", "README.md")
+    lines = [one.where.line for one in read(quoted)[1] if isinstance(one, Published)]
+    assert lines == [7]
+
+
+@pytest.mark.parametrize(("name", "engine"), [("pg15", "postgresql-15"), ("postgres-17.2-big", "postgresql-17")])
+def test_what_is_proposed_instead_has_the_version_of_the_side_s_name(name: str, engine: str) -> None:
+    assert instead._word(Side(name, "postgresql")) == engine
 
 
 def published(path: Path) -> list[Published]:
@@ -94,22 +153,6 @@ def test_series_and_percentiles_of_logs() -> None:
     assert isinstance(job, Published)
     assert len(job.series) == 30
     assert min(job.series) > 1000  # neither ramp-up nor the tail
-
-
-# Forms of other versions than those in the fixtures, from their sources.
-OLDER: list[tuple[str, str, dict[str, Any]]] = [
-    ("pgbench 9.6", "transaction type: <builtin: TPC-B (sort of)>\nnumber of clients: 4\nduration: 60 s\nnumber of transactions actually processed: 36000\nlatency average: 6.666 ms\ntps = 599.5 (including connections establishing)\ntps = 600.5 (excluding connections establishing)\n", {"rate": 600.5, "latency_ms": {"mean": 6.666}}),
-    ("sysbench 0.5", "sysbench 0.5:  multi-threaded system evaluation benchmark\n\nNumber of threads: 8\n[   1s] threads: 8, tps: 300.10, reads: 4201.40, writes: 1200.40, response time: 40.00ms (95%), errors: 0.00, reconnects:  0.00\n[   2s] threads: 8, tps: 310.10, reads: 4201.40\n    transactions:                        18000  (300.00 per sec.)\nGeneral statistics:\n    total time:                          60.0000s\n    response time:\n         avg:                                 26.60ms\n         approx.  95 percentile:              40.10ms\n\nThreads fairness:\n", {"rate": 300.0, "terminals": 8, "series": (300.1, 310.1), "latency_ms": {"mean": 26.6, "p95": 40.1}}),
-    ("sysbench 1.1", "sysbench 1.1.0 (using bundled LuaJIT 2.1.0-beta3)\nNumber of threads: 2\nWarming up for 5 seconds...\n    transactions:                        600    (60.00 per sec.)\nThroughput:\n    events/s (eps):                      60.0000\n    time elapsed:                        10.0000s\n", {"rate": 60.0, "warmup_s": 5.0, "measured_s": 10.0}),
-    ("OLTP-Bench", "time(sec), throughput(req/sec), avg_lat(ms), min_lat(ms)\n0,100.5,2.0,1.0\n5,101.5,2.0,1.0\n10,40.0,2.0,1.0\n", {"series": (100.5, 101.5), "interval_s": 5.0}),
-    ("fio 2.2", 'fio: this platform has no affinity\n{\n  "fio version" : "fio-2.2.10",\n  "jobs" : [{"jobname" : "a", "read" : {"io_bytes": 0, "iops": 0}, "write" : {"io_bytes" : 4096, "iops" : 12.5, "runtime" : 1000, "clat" : {"mean" : 250.0, "percentile" : {"99.000000" : 1000}}}}]\n}\n', {"rate": 12.5, "latency_ms": {"mean": 0.25, "p99": 1.0}, "ceiling_ms": 16711.68}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "expected"), [row[1:] for row in OLDER], ids=[row[0] for row in OLDER])
-def test_other_versions(text: str, expected: dict[str, Any], tmp_path: Path) -> None:
-    _, (found, *_) = read(written(tmp_path, text))
-    assert {key: getattr(found, key) for key in expected} == expected
 
 
 BROKEN = [

@@ -27,6 +27,8 @@ RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0, terminals=1,
 FLUSH = Published(
     Where("fsync.out", 7), "pg_test_fsync", "fdatasync", rate=400.0, terminals=1, unit="flushes", flushed=True
 )
+THROUGH = replace(FLUSH, name="fsync_writethrough", rate=390.0)
+TRACED = replace(FLUSH, tool="strace", latency_ms={"p50": 2.5}, parameters={"calls": "9"})
 DISK = Published(Where("fio.json", 9), "fio", "w write", rate=2900.0, terminals=8, unit="writes")
 TPCC = Published(Where("hammerdb.log", 20), "hammerdb", "tpcc", nopm=43_000.0, tpm=100_000.0, warehouses=4000)
 TABLE = Published(Where("README.md", 8), "", "a", rate=100.0, told=True)
@@ -147,6 +149,11 @@ SPOKEN = [
     (logs.recovery_in_log, bench(sides=[logged("recovery")]), bench(sides=[logged("error")])),
     (logs.errors_in_log, bench(sides=[logged("error")]), bench(sides=[logged("checkpoint")])),
     (logs.checkpoints_frequent, bench(sides=[logged("checkpoints-frequent")]), bench(sides=[logged("checkpoint")])),
+    (logs.checkpoints_forced, bench(sides=[logged("checkpoints-forced")]), bench(sides=[logged("checkpoint")])),
+    (logs.flush_stalls, bench(sides=[logged("flush-stall")]), bench(sides=[logged("checkpoint")])),
+    (rates.flush_bounds_commits, bench(TRACED), bench(replace(TRACED, tool="ioping"))),
+    (rates.fsync_does_not_flush, bench(replace(FLUSH, name="fsync", rate=9e3), THROUGH), bench(replace(FLUSH, name="fsync"), THROUGH)),
+    (latencies.latencies_out_of_range, bench(facts=(says("out of range", value=3.0),)), bench(facts=(says("figure"),))),
     (logs.flush_behind, bench(sides=[logged("flush-behind", "mysql")]), bench(sides=[logged("error", "mysql")])),
 ]  # fmt: skip
 

@@ -24,7 +24,7 @@ TEMPLATES = sorted(SOURCE.rglob("*.j2"))
 # option of dd.
 NO_PLURALS = {
     "answers", "as", "asks", "bs", "bytes", "changes", "chooses", "comes", "connects", "contradicts", "counts", "differs",
-    "does", "ends", "has", "holds", "is", "keeps", "leaves", "makes", "matters", "microseconds", "ms", "needs", "places",
+    "does", "ends", "has", "holds", "is", "keeps", "lasts", "leaves", "makes", "matters", "microseconds", "ms", "needs", "places",
     "reads", "refuses", "repeats", "reports", "runs", "says", "sets", "stands", "updates", "was",
 }  # fmt: skip
 PLURAL = re.compile(
@@ -73,6 +73,13 @@ def f_strings(source: str) -> list[ast.JoinedStr]:
     """All but those that are ``written`` as another tool writes them."""
     nodes = list(ast.walk(ast.parse(source)))
     theirs = [node.value for node in nodes if isinstance(node, ast.keyword) and node.arg == "written"]
+    theirs += [
+        value
+        for node in nodes
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == "written"
+    ]
     left_out = {id(node) for value in theirs for node in ast.walk(value)}
     return [node for node in nodes if isinstance(node, ast.JoinedStr) and id(node) not in left_out]
 

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
-from acidtest.analysis import power
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
 from acidtest.analysis.samples import Combination, One, Row, base_of, by_workload
-from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL, Summary, ratio
+from acidtest.analysis.summary import Summary, ratio
 from acidtest.words import counted
 
 ALPHA = 0.05

@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
-from acidtest.analysis import power
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
 from acidtest.analysis.compare import ALPHA, holm
 from acidtest.analysis.samples import Row, varying
-from acidtest.analysis.summary import CONFIDENCE, REPETITIONS_FOR_INTERVAL, SEED, Floats, Interval, Summary, needs
+from acidtest.analysis.summary import CONFIDENCE, SEED, Floats, Interval, Summary, needs
 from acidtest.journal.models import NOT_APPLICABLE
 
 RESAMPLES = 1999

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acidtest.analysis.steady import SECONDS_NEEDED, Steadiness, steadiness_of
+from acidtest.analysis import SECONDS_NEEDED
+from acidtest.analysis.steady import Steadiness, steadiness_of
 
 SECOND_NS = 1_000_000_000
 IN_A_ROW = 3  # seconds

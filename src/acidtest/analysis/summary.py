@@ -12,7 +12,8 @@ import numpy as np
 import scipy  # scipy.stats is imported at its first use: that takes two seconds
 from numpy.typing import NDArray
 
-REPETITIONS_FOR_INTERVAL = 5
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL
+
 CONFIDENCE = 0.95
 RESAMPLES = 9999
 SEED = 20071026  # of the resampling: the same journal gives the same interval

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from acidtest.analysis.compare import Judged, judge
-from acidtest.analysis.summary import Summary, ratio
 from acidtest.audit.bench import Bench, Claim, Published
 from acidtest.audit.compared import product, without_products
 from acidtest.audit.declared import is_of
 from acidtest.audit.said import rate
 from acidtest.finding import Evidence, Finding
 from acidtest.words import counted
+
+if TYPE_CHECKING:
+    from acidtest.analysis.compare import Judged
+    from acidtest.analysis.summary import Summary
 
 Verdict = Literal["does not follow", "cannot tell", "follows"]
 VERDICTS: tuple[Verdict, ...] = ("does not follow", "cannot tell", "follows")  # the worst first
@@ -63,9 +65,11 @@ class Answer:
 def stated(claim: Claim) -> str:
     """The claim as a sentence."""
     one, other = claim.sides
-    by = f" by {claim.by:g} times" if claim.by else ""
+    by = f" by {counted(claim.by, 'time', spec='g')}" if claim.by else ""
     of = "" if claim.metric == "rate" else f" ({claim.metric})"
-    return f"{one} equals {other}{of}." if claim.kind == "equal" else f"{one} is {claim.kind} than {other}{by}{of}."
+    return (
+        f"{one} is as fast as {other}{of}." if claim.kind == "equal" else f"{one} is {claim.kind} than {other}{by}{of}."
+    )
 
 
 def answers(bench: Bench, findings: Sequence[Finding] = ()) -> list[Answer]:
@@ -128,6 +132,9 @@ def figure(one: Published, metric: str) -> float | None:
 
 def answer(bench: Bench, claim: Claim) -> Answer:
     """By the results alone."""
+    from acidtest.analysis.compare import judge  # noqa: PLC0415 - takes longer than a small kit without claims
+    from acidtest.analysis.summary import ratio  # noqa: PLC0415
+
     first, second = (samples(bench, side, claim) for side in claim.sides)
     for name, held in zip(claim.sides, (first, second), strict=True):
         if not held:
@@ -160,15 +167,20 @@ def _verdict(claim: Claim, judged: Judged, of: Summary) -> tuple[Verdict, str]:
     """The ratio is above 1 where the results are as is claimed."""
     span = of.interval
     if span is None or of.median is None:
-        times = f"{of.median:.3g} times; " if of.median else ""
+        times = f"{counted(of.median, 'time', spec='.3g')}; " if of.median else ""
         return "cannot tell", f"{times}too few repetitions: {judged.reason}"
-    shown = f"{of.median:.3g} times ({span.low:.3g} to {span.high:.3g}), of {counted(of.n, 'repetition')}"
+    times = counted(of.median, "time", spec=".3g")
+    shown = f"{times} ({span.low:.3g} to {span.high:.3g}), of {counted(of.n, 'repetition')}"
     if claim.kind == "equal":
         within = claim.by or EQUAL
         if 1 / within <= span.low and span.high <= within:
             return "follows", shown
         apart = span.high < 1 / within or span.low > within
-        return ("does not follow", shown) if apart else ("cannot tell", f"{shown}: too wide for {within:g} times")
+        return (
+            ("does not follow", shown)
+            if apart
+            else ("cannot tell", f"{shown}: too wide for {counted(within, 'time', spec='g')}")
+        )
     if judged.verdict == "cannot tell":
         return "cannot tell", f"{shown}: {judged.reason}"
     if judged.verdict != "faster":

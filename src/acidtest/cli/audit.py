@@ -45,16 +45,14 @@ def audit(
     sarif: Annotated[Path | None, typer.Option("--sarif", help="Also write them as SARIF, for CI systems.")] = None,
 ) -> None:
     """Look for what makes a benchmark wrong. Exit code 1: by a finding it must not be believed."""
-    from acidtest.audit import importers, judge, ours, shown
+    from acidtest.audit import importers, judge, shown
     from acidtest.audit import unchecked as kit
     from acidtest.audit.bench import Bench
     from acidtest.audit.rules import rules as all_rules
     from acidtest.audit.sarif import as_sarif
     from acidtest.cli.instead import instead
-    from acidtest.doubts import judge as doubts
-    from acidtest.doubts.unchecked import of_run
     from acidtest.finding import Evidence, check_waivers, in_order, waived
-    from acidtest.journal.reader import CUTS, NAME, NAMES, SEARCH
+    from acidtest.journal import CUTS, NAME, NAMES, SEARCH
 
     console = Console(stderr=streams.is_taken(json=json, html=html, sarif=sarif), highlight=False)
     if rules:
@@ -63,13 +61,18 @@ def audit(
     if path is None:
         raise BadInput("audit: needs a directory", "acidtest audit PATH; acidtest audit --rules lists the rules")
     waivers = _waivers(except_ or [])
-    check_waivers(waivers, "--except", all_rules())
+    if waivers:
+        check_waivers(waivers, "--except", all_rules())
     try:
         journals = [path / name for name in NAMES if (path / name).exists()]
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}", "allow reading it") from None
     findings: list[Finding] = []
     if journals:
+        from acidtest.audit import ours
+        from acidtest.doubts import judge as doubts
+        from acidtest.doubts.unchecked import of_run
+
         held = {one.name: opened(one) for one in journals}
         broken: list[Evidence] = []
         for name, journal in held.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from acidtest.reference.words import words
 
 FILE = "fair.toml"
 ENGINES_MAX = 6
+VERSION = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}")
 PAGES = frozenset(("page-size-differs", "buffers-smallest", "buffers-classic", "buffers-super", "buffers-in-header"))
 QUESTIONS = {  # of acidtest.question, those that may answer it: what they ask here, and what makes the answer fair
     "build": (
@@ -86,8 +88,10 @@ def _word(side: Side) -> str:
     if side.engine is None:
         return ""
     ids = [one for one in words("engines") if one.partition("-")[0] == side.engine]
-    if of_version := [one for one in ids if f"{side.version}.".startswith(f"{one.partition('-')[2]}.")]:
-        return of_version[0]
+    # Where no file tells the version, the side's folder may: "pg15", "firebird-3.0.7".
+    for version in [side.version] if side.version else VERSION.findall(side.name):
+        if of_version := [one for one in ids if f"{version}.".startswith(f"{one.partition('-')[2]}.")]:
+            return of_version[0]
     family = of_word(side.engine)
     numbered = [one for one in ids if one == side.engine or one.partition("-")[2].replace(".", "").isdigit()]
     reached = family and family.name in SERVERS and (not side.version or _numbers(side.version) >= family.server_since)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from acidtest.analysis.announced import BACKED, CACHE_OFF
-from acidtest.doubts.flushes import TURNS_PER_S_COMMON, TURNS_PER_S_MOST, VIRTUAL_WORDS
+from acidtest.doubts.flushes import VIRTUAL_WORDS
+from acidtest.drives import TURNS_PER_S_COMMON, TURNS_PER_S_MOST
 from acidtest.filesystems import WITHOUT_FLUSHES
 from acidtest.journal.models import Machine, PlaceFacts
 

@@ -11,19 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from acidtest.analysis.summary import Interval, Summary, ratio, summarise
+from acidtest.drives import AS_PLAIN, FASTEST_US, FASTEST_WITH_CACHE_US, TOLERANCE, TURNS_PER_S_COMMON, TURNS_PER_S_MOST
 from acidtest.filesystems import FILESYSTEMS, IN_MEMORY, WITHOUT_FLUSHES
 from acidtest.journal.probe import DURABLE, Layer, ProbeRecording
 from acidtest.journal.protocol import FlushMethod, Probed
 
 Verdict = Literal["flushes", "does not flush", "cannot tell"]
 
-FASTEST_US = 5.0
-FASTEST_WITH_CACHE_US = 20.0
-AS_PLAIN = 1.5
 EMPTY_COMMANDS = 3.0
-TURNS_PER_S_COMMON = 7200 / 60
-TURNS_PER_S_MOST = 15_000 / 60
-TOLERANCE = 1.02  # a disk may turn a little faster than it says
 
 SYNCHRONOUS_OPTIONS = ("sync", "dirsync")
 MEMORY_DRIVERS = ("zram", "ram", "brd")

@@ -3,7 +3,7 @@
 Whatever reads files of other people uses these. They are written as those of ``re`` are and answer as they do, but:
 no lookaround and no back references; ``\\w``, ``\\d``, ``\\s`` and ``\\b`` are of ASCII; ``\\z`` instead of ``\\Z``;
 ``$`` is the very end (or, under MULTILINE, that of a line); a count is at most 1,000. A pattern that RE2 does not take
-is an error when the module is imported.
+is an error when it is first used; ``tests/audit/test_patterns.py`` compiles all.
 """
 
 from __future__ import annotations
@@ -35,21 +35,26 @@ class Pattern(Generic[AnyStr]):
     def __init__(self, pattern: AnyStr, flags: int = 0) -> None:
         if flags & ~sum(LETTERS):
             raise ValueError(f"RE2 has no such flag: {flags}")
-        options = re2.Options()
-        options.max_mem, options.log_errors = MEMORY_MAX, False
         letters = "".join(letter for flag, letter in LETTERS.items() if flags & flag)
         before: Any = f"(?{letters})" if letters else ""
-        if isinstance(pattern, bytes):
-            options.encoding = re2.Options.Encoding.LATIN1
-            before = before.encode()
         self.pattern: AnyStr = pattern
-        self.whole: AnyStr = before + pattern
+        self.whole: AnyStr = (before.encode() if isinstance(pattern, bytes) else before) + pattern
+
+    def __getattr__(self, name: str) -> Any:
+        """Compiles it when it is first asked: all of them take longer than a small kit. Raises ValueError."""
+        if name not in ("_of", "_bare"):
+            raise AttributeError(name)
+        options = re2.Options()
+        options.max_mem, options.log_errors = MEMORY_MAX, False
+        if isinstance(self.pattern, bytes):
+            options.encoding = re2.Options.Encoding.LATIN1
         try:
             self._of = re2.compile(self.whole, options)
         except re2.error as error:
-            raise ValueError(f"{pattern!r}: RE2 does not take it: {error}") from None
+            raise ValueError(f"{self.pattern!r}: RE2 does not take it: {error}") from None
         # Most texts have no match, and most are ASCII: for both the module's own methods do much that is not needed.
         self._bare = self._of._regexp.Match
+        return getattr(self, name)
 
     def search(self, text: AnyStr, begin: int = 0) -> re.Match[AnyStr] | None:
         return self._asked(self._of.search, ANYWHERE, text, begin)

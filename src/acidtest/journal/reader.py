@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from acidtest import journal as names
 from acidtest.errors import BadInput
 from acidtest.journal.models import (
     FORMAT,
@@ -26,15 +27,12 @@ from acidtest.journal.models import (
     Recording,
 )
 
-NAME = "journal.jsonl"
+NAME, CUTS, SEARCH, NAMES = names.NAME, names.CUTS, names.SEARCH, names.NAMES
 CELL = re.compile(rb'"cell":("(?:[^"\\]|\\.)+")')
 OF_HOST = b'{"kind":"host"'
 OF_EXPLORED = b'{"kind":"explored"'
 OF_FORECAST = b'{"kind":"forecast"'
 TORN = "cut off while it was written"
-CUTS = "cuts.jsonl"  # of power cuts: beside the journal of a run of the same experiment, if there is one
-SEARCH = "search.jsonl"  # of searches for the highest rate, likewise
-NAMES = (NAME, CUTS, SEARCH)
 
 
 def read(path: Path) -> Journal:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
 from acidtest.question.answers import Answers, Chosen, Storage, StorageKind

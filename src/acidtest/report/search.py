@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from acidtest.analysis import power
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
 from acidtest.analysis.samples import base_of
 from acidtest.analysis.search import Rate, Search, SearchRun, figures, name_of, searches, unordered, varying
-from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.doubts import judge
 from acidtest.doubts.unchecked import of_run
 from acidtest.finding import Finding, Unchecked, waived

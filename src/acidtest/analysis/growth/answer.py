@@ -9,14 +9,13 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from acidtest.analysis import power
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
 from acidtest.analysis.compare import ALPHA
 from acidtest.analysis.growth import knee as knees
 from acidtest.analysis.growth.curves import PIECEWISE, POWER, SMOOTH, Fit, Reads, cache_misses, fit, line
 from acidtest.analysis.growth.forecast import Model, models
 from acidtest.analysis.growth.series import MEMORY, Landmark, Series, SizePoint
 from acidtest.analysis.summary import (
-    REPETITIONS_FOR_INTERVAL,
     Floats,
     Interval,
     Summary,

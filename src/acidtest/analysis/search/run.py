@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
+from acidtest.analysis import SECONDS_NEEDED
 from acidtest.analysis.latency import percentile_ns, values_needed
-from acidtest.analysis.steady import ALPHA, SECONDS_NEEDED
+from acidtest.analysis.steady import ALPHA
 from acidtest.journal.protocol import Histogram, RunResult, Second
 from acidtest.limits import Clause, Limit
 

@@ -20,8 +20,9 @@ from typing import Literal
 
 import numpy as np
 
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.analysis.search.run import SearchRun, Why
-from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL, summarise
+from acidtest.analysis.summary import summarise
 
 LADDER = (0.25, 0.5, 0.7, 0.85, 1.0)  # of the rate of the closed loop
 CLEAR = 1.25  # times the limit, or below one in so many: one run decides

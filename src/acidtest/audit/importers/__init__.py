@@ -129,10 +129,13 @@ def _counted(file: File, parts: Sequence[Part]) -> Sequence[Part]:
 def _import(file: File) -> tuple[str, Sequence[Part]]:
     """What the file is and holds: of the first kind that it can be, and of each that is looked for beside any."""
     kind = other = ""
+    together = False
     parts: list[Part] = []
     _ = file.head  # which raises what concerns all importers
     for importer in importers():
-        if kind and (not importer.beside or (importer.kind == WORDS and _is_output(file))):
+        if kind and (
+            not (importer.beside or (importer.together and together)) or (importer.kind == WORDS and _is_output(file))
+        ):
             continue
         try:
             of_kind = file.once(importer.read)
@@ -144,11 +147,13 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
             continue
         if of_kind is None:
             continue
-        parts += of_kind
+        # A line of a result is one result, whoever else could read it.
+        lines = {one.where.line for one in parts if isinstance(one, Published) and not one.planned}
+        parts += [one for one in of_kind if not (isinstance(one, Published) and one.where.line in lines - {None})]
         if importer.beside:
             other = other or importer.kind
         else:
-            kind = importer.kind
+            kind, together = kind or importer.kind, importer.together
     return kind or other, _placed(file, parts)
 
 

@@ -16,7 +16,7 @@ from acidtest.audit.importers.trees import load_json
 TEXT_MAX = 16 << 20
 HINTS = (
     "variable_name", "setting", "@@", "pragma", "rdb$config", "mon$", "bindir = ", "arguments:", "boolean options",
-    "_buffer_pool_size\t", "shared_buffers", "synchronous_commit",
+    "_buffer_pool_size\t", "_buffer_pool_size:", "_buffer_pool_size |", "shared_buffers", "synchronous_commit",
 )  # fmt: skip
 # In what an amount of PostgreSQL is where no unit stands beside it: as pg_settings.unit of each version says.
 UNITS = {
@@ -40,6 +40,7 @@ CONFIGURE_OPTIONS = {
     "--with-wal-blocksize": "wal_block_size",
     "--with-segsize": "segment_size",
 }
+HEADLESS = re.compile(r"[| ]{0,9}([a-z][a-z0-9_.]{2,63}) {0,80}([\t|:])\s{0,80}(.*)")
 STARTED = re.compile(r".{0,200}would have been started with the following arguments:\s*")
 HELP_ROW = re.compile(r"([a-z][a-z0-9-]{1,63}) {1,80}(\S.{0,2000})?")
 LIST_ROW = re.compile(r"((?:RDB|MON)\$[A-Z_]{2,40}) {1,40}(\S.{0,2000})?")
@@ -161,15 +162,16 @@ def _separated(lines: Sequence[str], file: File) -> Iterator[Configuration]:
 
 
 def _headless(lines: Sequence[str], file: File) -> Iterator[Configuration]:
-    """``mysql -N`` and ``psql -At``: lines "name, tab or bar, value", five of them with names of one engine alone."""
+    """``mysql -N``, ``psql -At`` and what programs print: lines "name, tab, bar or colon, value", five of them with
+    names of one engine alone. With colons YAML sets what it says, and is no dump."""
     run: list[tuple[int, str, str, str]] = []
+    sets = file.base.endswith((".yml", ".yaml"))
     for number, line in enumerate([*lines, ""], start=1):
-        mark = "\t" if "\t" in line[:80] else "|"
-        name, found, value = line[:CELLS].partition(mark)
+        match = HEADLESS.match(line[:CELLS])
         # "name<tab>= value" is a configuration.
-        if found and re.fullmatch(r"[a-z][a-z0-9_.]{2,63}", name) and value.lstrip()[:1] not in ("=", ":"):
-            rest = value if mark == "\t" else value.partition("|")[0]
-            run.append((number, name, rest.strip(), ""))
+        if match and not (match[2] == ":" and sets) and match[3][:1] not in ("=", ":"):
+            value = match[3] if match[2] != "|" else match[3].partition("|")[0]
+            run.append((number, match[1], value.strip(), ""))
             continue
         engine = _engine([name for _, name, _, _ in run]) if len(run) >= 5 else None
         if engine and sum(known.owner(name) == engine for _, name, _, _ in run) >= 5:

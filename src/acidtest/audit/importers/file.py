@@ -317,4 +317,5 @@ class Importer:
     kind: str  # "firebird.conf", "pgbench summary"
     read: Callable[[File], Sequence[Part] | None]
     beside: bool = False  # whether the file may be of another kind too, as a text is that quotes something
+    together: bool = False  # whether the file may hold what other tools printed, as a script's log does
     last: bool = False  # asked after all others, of what would fit much

@@ -1,5 +1,5 @@
 """What fio writes under ``--output-format=json`` or ``json+``. See stat.c (show_thread_status_json) and fio's manual,
-"JSON output"; from 2.2 on."""
+"JSON output"; from 2.2 on. And its job files, "Job file format"."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 from acidtest.audit.amounts import figures, number, whole
 from acidtest.audit.bench import Published
+from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import load, rows, table
+from acidtest.formats import linear
 
 # The middle of the last bucket (stat.c, plat_idx_to_val), as which all that is longer is counted. stat.h of 3: 29
 # groups of 64 values, in nanoseconds; of 2: 19 groups, in microseconds.
@@ -18,6 +20,11 @@ CEILING_MS = {"ns": 17_112.76, "us": 16_711.68}
 PERCENTILES = (("p50", "50.000000"), ("p95", "95.000000"), ("p99", "99.000000"), ("p99.9", "99.900000"))
 JSON_BEGINS = re.compile(r"^\{", re.MULTILINE)
 UNITS: tuple[tuple[str, Literal["reads", "writes"]], ...] = (("read", "reads"), ("write", "writes"))
+SECTION = linear.compile(r"\s*\[([^\]\n]{1,80})\]\s*")
+OPTION = linear.compile(r"\s*([a-z_0-9]{2,40})(?:\s*=\s*(\S.{0,200}?))?\s*(?:[#;].*)?")
+OWN = frozenset(
+    ("rw", "readwrite", "ioengine", "iodepth", "bs", "blocksize", "direct", "filename", "runtime", "numjobs")
+)
 
 
 def _read(file: File) -> Sequence[Published] | None:
@@ -94,4 +101,40 @@ def _latencies(section: dict[str, Any], name: str) -> dict[str, float]:
     return {key: value / scale for key, value in figures(latencies).items() if value}
 
 
+def _job_file(file: File) -> Sequence[Published] | None:
+    if not any(SECTION.fullmatch(line) for line in file.first_lines[:200]):
+        return None
+    sections = list(_sections(file.first_lines))
+    set_ = {name for _, _, options in sections for name in options}
+    if not set_ & {"rw", "readwrite"} or len(set_ & OWN) < 3:
+        return None
+    common = next((options for _, name, options in sections if name == "global"), {})
+    published = []
+    for at, name, options in sections:
+        if name != "global":
+            asked = common | options | {"name": name}
+            flushed = (
+                asked.get("sync", "0") not in ("0", "none")
+                or asked.get("fsync") == "1"
+                or asked.get("fdatasync") == "1"
+            )
+            one = Published(file.at(at), "fio", name, unit="operations", planned=True, flushed=flushed)
+            published.append(commands.filled(one, commands.fio([f"--{key}={value}" for key, value in asked.items()])))
+    return published or None
+
+
+def _sections(lines: Sequence[str]) -> Iterator[tuple[int, str, dict[str, str]]]:
+    current: tuple[int, str, dict[str, str]] | None = None
+    for at, line in enumerate(lines, start=1):
+        if match := SECTION.fullmatch(line):
+            if current:
+                yield current
+            current = (at, match[1], {})
+        elif current and (match := OPTION.fullmatch(line[:400])):
+            current[2][match[1]] = match[2] or "1"
+    if current:
+        yield current
+
+
+JOBS = Importer("fio jobs", _job_file)
 IMPORTER = Importer("fio JSON", _read)

@@ -11,6 +11,7 @@ from typing import Any
 
 from acidtest.audit.amounts import NUMBER, figures, number, whole
 from acidtest.audit.bench import EngineName, Published
+from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import SERIES_MAX, load, rows, table
 from acidtest.families import PRODUCTS
@@ -122,16 +123,17 @@ def _report(report: dict[str, Any], file: File) -> Published:
         tpm=tpm,
         nopm=nopm,
         terminals=whole(result.get("active_virtual_users", asked.get("virtual_users"))),
+        took_s=number(result.get("total_query_time_seconds")),  # of TPROC-H
         measured_s=duration * 60 if duration else None,
         warmup_s=None if ramp_up is None else ramp_up * 60,
         latency_ms=_timing(times),
         latency_from="actual start" if times else "",
         series=series,
         interval_s=interval,
-        engine=_engine(str(job.get("database", ""))),
+        engine=_engine(str(job.get("database_display") or job.get("database", ""))),
         warehouses=whole(asked.get("warehouses")),
         script=str(job.get("benchmark", ""))[:40],
-        scale=number(asked.get("warehouses")),
+        scale=number(asked.get("warehouses", asked.get("scale_factor"))),
         written=f"{nopm:.0f} NOPM" if nopm is not None else "",
     )
 
@@ -167,7 +169,7 @@ def _points(points: Sequence[dict[str, Any]]) -> Iterator[tuple[datetime, float]
 def _engine(word: str) -> EngineName | None:
     """Of what HammerDB calls a database: one of a product that is not known here is None."""
     name = word.strip().lower()
-    return name if name in PRODUCTS else None
+    return commands.PRODUCTS.get(name, name if name in PRODUCTS else None)
 
 
 LOG = Importer("HammerDB log", _log)

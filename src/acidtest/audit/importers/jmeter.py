@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from acidtest.audit.amounts import NUMBER, figures, number, whole
+from acidtest.audit.amounts import figures, number, whole
 from acidtest.audit.bench import Published
-from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.file import Broken, File, Importer, Part
 from acidtest.audit.importers.numbers import Latencies, PerSecond, load, table
+from acidtest.audit.importers.outputs import N, Output, Row, Run
 
 HEAD = re.compile(r'"?timeStamp"?([,;\t])"?elapsed"?\1"?label"?')
 SAMPLE = re.compile(r"<(?:httpSample|sample) ([^<>]{1,4000})>")
 ATTRIBUTE = re.compile(r'\b(t|ts|s|na)="([^"]{0,40})"')
-SUMMARISED = re.compile(
-    rf".{{0,120}}summary = *(\d{{1,12}}) in +(?:(\d{{1,4}}):(\d\d):(\d\d)|{NUMBER}s) = +{NUMBER}/s Avg: +{NUMBER} "
-    rf"Min: +\d{{1,12}} Max: +{NUMBER} Err: +(\d{{1,12}})"
-)
 
 
 class _Samples:
@@ -121,26 +119,30 @@ def _statistics(file: File) -> Sequence[Published] | None:
     ]
 
 
-def _summariser(file: File) -> Sequence[Published] | None:
-    if not any("summary =" in line and SUMMARISED.match(line) for line in file.first_lines):
-        return None
-    last: Published | None = None
-    for at, line in enumerate(file.stream(), start=1):
-        if "summary =" in line and (match := SUMMARISED.match(line)):
-            took = float(match[5]) if match[5] else int(match[2]) * 3600 + int(match[3]) * 60 + int(match[4])
-            last = Published(
-                file.at(at),
-                "jmeter",
-                file.base,
-                rate=float(match[6]),
-                measured_s=float(took) or None,
-                latency_ms={"mean": float(match[7]), "max": float(match[8])},
-                latency_from="actual start",
-                errors=int(match[9]),
-                unit="requests",
-                written=f"{match[6]}/s",
-            )
-    return [last] if last else None
+SUMMARY = (
+    rf".{{0,120}}?summary = *\d{{1,12}} in +(?:(\d{{1,4}}):(\d\d):(\d\d)|{N}s) = +({N}/s) Avg: +{N} "
+    rf"Min: +\d{{1,12}} Max: +{N} Err: +(\d{{1,12}})"
+)
+
+
+def _summed(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
+    hours, minutes, seconds = (run.get(name) or 0.0 for name in ("_h", "_min", "_s"))
+    yield {"measured_s": run.values.get("measured_s") or 3600 * hours + 60 * minutes + seconds or None}
+
+
+SUMMARISER_LINES = Output(
+    "jmeter",
+    SUMMARY,
+    (Row("result", SUMMARY, ("_h", "_min", "_s", "measured_s", "written", "rate", "mean", "max", "errors")),),
+    {"latency_from": "actual start", "unit": "requests"},
+    _summed,
+)
+
+
+def _summariser(file: File) -> Sequence[Part] | None:
+    """Each line sums up all before it."""
+    lines = SUMMARISER_LINES.read(file)
+    return lines and lines[-1:]
 
 
 ROWS = Importer("JMeter samples", _rows)

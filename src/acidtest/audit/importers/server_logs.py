@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from acidtest.audit import log_lines
 from acidtest.audit.bench import EngineName, LogEntry
 from acidtest.audit.importers.file import File, Importer
+from acidtest.formats import linear
+from acidtest.words import counted
 
 # "2026-11-21 10:00:00 0 [Note]", "2026-11-21T10:00:00.123456Z 0 [ERROR] [MY-…] [InnoDB]", "261121 10:00:00 [Note]"
 MYSQL_LINE = re.compile(
@@ -20,6 +23,13 @@ POSTGRESQL_WORDS = re.compile(
     r"database system (?:is ready|was shut|was interrupted)|starting PostgreSQL|checkpoint|STATEMENT:  |HINT:  |"
     r"ERROR:  |LOG:  (?:statement|duration|connection|execute)|received (?:fast|smart) shutdown|autovacuum|"
     r"server process"
+)
+LINE_MAX = 2_000
+STALL_S = 1.0  # of one file's flush
+AT = r"(?:.{0,60}?\b(\d\d):(\d\d):(\d\d)\b)?.{0,200}?\bLOG:  (?:checkpoint|restartpoint)"
+CHECKPOINT_STARTS = linear.compile(rf"{AT} starting: (?:immediate |force |wait )*(time|wal|xlog)")
+CHECKPOINT_ENDS = linear.compile(
+    rf"{AT} complete: .{{0,400}}?\bsync=(\d{{1,9}}\.\d{{1,9}}) s, .{{0,200}}?longest=(\d{{1,9}}\.\d{{1,9}}) s"
 )
 
 
@@ -36,7 +46,51 @@ def _postgresql(file: File) -> Sequence[LogEntry] | None:
         return None
     if not any(POSTGRESQL_WORDS.search(line) for line in file.first_lines):
         return None
-    return list(log_lines.of_server(file.stream(), file.at, "postgresql", log_lines.POSTGRESQL))
+    checkpoints = _Checkpoints(file)
+    entries = list(log_lines.of_server(checkpoints.passing(file.stream()), file.at, "postgresql", log_lines.POSTGRESQL))
+    told = any(one.kind == "checkpoints-frequent" for one in entries)  # the server itself complains
+    return [*entries, *(one for one in checkpoints.entries() if not (told and one.kind.startswith("checkpoints")))]
+
+
+def _seconds(match: re.Match[str]) -> int | None:
+    return 3600 * int(match[1]) + 60 * int(match[2]) + int(match[3]) if match[1] else None
+
+
+@dataclass
+class _Checkpoints:
+    """Why checkpoints began, and how long one file's flush took at most: xlog.c (LogCheckpointStart, -End)."""
+
+    file: File
+    whys: list[tuple[int, bool]] = field(default_factory=list)  # the line, and whether the log's size forced it
+    next_at_once: int = 0  # forced ones that began when the one before had ended
+    stall: tuple[float, int, str] = (0.0, 0, "")
+    ended_s: int | None = None  # of the day
+
+    def passing(self, lines: Iterable[str]) -> Iterator[str]:
+        for at, line in enumerate(lines, start=1):
+            if "checkpoint " in line or "restartpoint " in line:
+                self._checkpoint(at, line[:LINE_MAX])
+            yield line
+
+    def _checkpoint(self, at: int, line: str) -> None:
+        if match := CHECKPOINT_STARTS.match(line):
+            forced, begun_s = match[4] != "time", _seconds(match)
+            self.whys.append((at, forced))
+            at_once = self.ended_s is not None and begun_s is not None and 0 <= begun_s - self.ended_s <= 1
+            self.next_at_once += forced and at_once
+        elif match := CHECKPOINT_ENDS.match(line):
+            self.ended_s = _seconds(match)
+            self.stall = max(self.stall, (float(match[5]), at, f"sync={match[4]} s, longest={match[5]} s"))
+
+    def entries(self) -> Iterator[LogEntry]:
+        forced = [at for at, is_forced in self.whys if is_forced]
+        if len(forced) > 1 and 2 * len(forced) > len(self.whys):
+            text = f"{len(forced):,} of {counted(len(self.whys), 'checkpoint')} began because max_wal_size was reached"
+            at_once = f", {self.next_at_once:,} as soon as the one before had ended" if self.next_at_once else ""
+            kind = "checkpoints-at-once" if self.next_at_once else "checkpoints-forced"
+            yield LogEntry(self.file.at(forced[0]), "postgresql", kind, text + at_once, len(forced))
+        if self.stall[0] >= STALL_S:
+            yield LogEntry(self.file.at(self.stall[1]), "postgresql", "flush-stall", self.stall[2])
 
 
 MYSQL_LOG = Importer("MySQL or MariaDB log", _mysql)

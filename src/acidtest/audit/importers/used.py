@@ -20,6 +20,12 @@ EXAMPLE = re.compile(
     r"(?:^|/)(?:example|sample)[._-][^/]{0,80}$",
     re.IGNORECASE,
 )
+# What a tool tests itself with, and what others wrote: of no server that is measured.
+FIXTURE = re.compile(
+    r"(?:^|/)(?:__)?(?:fixtures?|testdata|test[-_]data|mocks?|vendor|third[-_]party|node_modules|site-packages)(?:__)?/|"
+    r"(?:^|/)src/(?:test|main)/resources/",
+    re.IGNORECASE,
+)
 CHECKS = re.compile(
     r"(?:^|/)(?:\.github|\.gitlab|\.circleci|\.devcontainer|\.buildkite|\.semaphore)/|(?:^|/)(?:\.gitlab-ci|\.travis|"
     r"azure-pipelines|bitbucket-pipelines|\.drone|appveyor)\.ya?ml$",
@@ -62,6 +68,7 @@ def _read(file: File) -> Sequence[Statement] | None:
 
 def left(parts: Sequence[tuple[str, Part]]) -> list[tuple[str, Part]]:
     """The parts without what only shows settings, or would set those of servers that nobody starts."""
+    parts = [one for one in parts if not (FIXTURE.search(one[0]) and _is_of_a_server(one[1]))]
     held = _with_known_files(parts)
     sets = [name for name, part in held if isinstance(part, Configuration)]
     shown = {name for name in sets if _only_shows(name)}

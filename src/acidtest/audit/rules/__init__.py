@@ -6,6 +6,7 @@ import sys
 from functools import cache
 from typing import Any
 
+from acidtest.audit.bench import Bench
 from acidtest.doubts import rules as doubts
 from acidtest.finding import Rule, rules_of
 
@@ -16,6 +17,9 @@ def rules() -> tuple[Rule[Any], ...]:
     return rules_of(sys.modules[__name__], doubts)
 
 
+@cache
 def over(subject: type) -> tuple[Rule[Any], ...]:
-    """The rules that look at ``subject``."""
-    return tuple(one for one in rules() if one.over is subject)
+    """The rules that look at ``subject``. Those over benchmarks are all here: what the others import takes longer than
+    a small benchmark."""
+    of = rules_of(sys.modules[__name__]) if subject is Bench else rules()
+    return tuple(one for one in of if one.over is subject)

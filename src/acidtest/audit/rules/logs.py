@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from acidtest.audit.bench import Bench
-from acidtest.audit.rules.builds import measured
+from acidtest.audit.rules.builds import measured, named
 from acidtest.finding import Found, rule
 from acidtest.words import counted
 
@@ -16,7 +16,10 @@ def _entries(bench: Bench, *kinds: str) -> Iterator[Found]:
         for one in side.log:
             if one.kind in kinds:
                 times = "once" if one.count == 1 else counted(one.count, "time")
-                yield Found(f"{side.name}: {times}: {one.text}", (one.where.says(f"{times}, the first one here"),))
+                yield Found(
+                    f"{named(side, bench.sides)}: {times}: {one.text}",
+                    (one.where.says(f"{times}, the first one here"),),
+                )
 
 
 @rule(
@@ -26,7 +29,8 @@ def _entries(bench: Bench, *kinds: str) -> Iterator[Found]:
     says="Transactions were refused because of others: their retries are part of what was measured.",
     remedy="Count refusals and retries beside the rate; use a workload whose hot rows are intended.",
     disproved_by="a date of these entries outside of the measured time",
-    source="PostgreSQL's manual, 13.5 (serialization failure handling); MySQL's manual, 17.7.5 (deadlocks in InnoDB)",
+    source="PostgreSQL's manual, 13.5 (serialization failure handling); MySQL's manual, 17.7.5 (deadlocks in InnoDB); "
+    "Firebird's Language Reference, SET TRANSACTION: resolving a lock conflict, and isc_deadlock",
 )
 def deadlocks_in_log(bench: Bench) -> Iterator[Found]:
     yield from _entries(bench, "deadlock", "serialization")
@@ -114,3 +118,33 @@ def checkpoints_frequent(bench: Bench) -> Iterator[Found]:
 )
 def flush_behind(bench: Bench) -> Iterator[Found]:
     yield from _entries(bench, "flush-behind")
+
+
+@rule(
+    "checkpoints-forced",
+    severity="doubtful",
+    over=Bench,
+    says="PostgreSQL's log shows that checkpoints began because the write-ahead log was full, not because it was time: "
+    "what they write and flush is part of every rate.",
+    remedy="Raise max_wal_size until checkpoints come by time, and state its value.",
+    disproved_by="a date of these entries outside of the measured time",
+    source="PostgreSQL's manual: WAL Configuration, max_wal_size",
+    about="settings",
+)
+def checkpoints_forced(bench: Bench) -> Iterator[Found]:
+    yield from _entries(bench, "checkpoints-at-once")
+    yield from (replace(one, noted=True) for one in _entries(bench, "checkpoints-forced"))
+
+
+@rule(
+    "flush-stalls",
+    severity="doubtful",
+    over=Bench,
+    says="A checkpoint waited for more than a second until one file was on the drive: the drive stalls, and commits "
+    "with it.",
+    remedy="Find what else writes to the drive, and show rates and latencies over time.",
+    disproved_by="a date of these entries outside of the measured time",
+    source="PostgreSQL's manual: log_checkpoints; xlog.c, LogCheckpointEnd",
+)
+def flush_stalls(bench: Bench) -> Iterator[Found]:
+    yield from _entries(bench, "flush-stall")

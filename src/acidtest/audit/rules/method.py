@@ -7,15 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from statistics import fmean, median
+from typing import TYPE_CHECKING
 
-from acidtest.analysis.steady import SECONDS_NEEDED, Steadiness, steadiness
+from acidtest.analysis import SECONDS_NEEDED
 from acidtest.audit.bench import Bench, Published, Side
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S, repetitions
 from acidtest.audit.said import Seen, between, called, gathered, rate
 from acidtest.finding import Found, rule
-from acidtest.journal.protocol import Second
 from acidtest.settings import size
 from acidtest.words import counted
+
+if TYPE_CHECKING:  # imported where a result has a series
+    from acidtest.analysis.steady import Steadiness
+    from acidtest.journal.protocol import Second
 
 POINTS_MAX = 300  # of a series; neighbours are taken together above it
 WARM_UP_SHARE = 1 / 3  # a step later than that is none of a warm-up
@@ -37,6 +41,8 @@ UNITS_S = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "": 1.
 
 def _steadiness(series: Sequence[float]) -> Steadiness:
     """Of a series of any interval; ``at_s`` is then the interval's number."""
+    from acidtest.analysis.steady import Steadiness, steadiness  # noqa: PLC0415 - few results have a series
+
     step = -(-len(series) // POINTS_MAX)
     means = [fmean(series[n : n + step]) for n in range(0, len(series) - step + 1, step)] if step else []
     points = [_second(number, rate) for number, rate in enumerate(means)]
@@ -45,6 +51,8 @@ def _steadiness(series: Sequence[float]) -> Steadiness:
 
 
 def _second(number: int, rate: float) -> Second:
+    from acidtest.journal.protocol import Second  # noqa: PLC0415
+
     # In thousandths, so that rates below one a second are told apart.
     return Second(
         at_s=float(number), length_s=1.0, committed=round(rate * 1000), conflicts=0, errors=0,

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from acidtest.audit.bench import OURS, Bench, Published, Statement
 from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
-from acidtest.doubts.flushes import AS_PLAIN, FASTEST_US, TOLERANCE
+from acidtest.drives import AS_PLAIN, FASTEST_US, TOLERANCE
 from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
+UNFLUSHED = 3.0  # times as fast as a flush of the drive's cache
 IOPS_TOLERANCE = 1.1  # a volume may give a little more than was paid for
 # TPC-C, clause 5.2.3: at least 43 % payments, and 4 % of each of three others; at least as many payments as new orders
 # in every deck. Who counts no read-only transaction sees 10 new orders of 21.
@@ -126,6 +127,48 @@ def _as_memory(one: Published, plain: Mapping[str, float]) -> Seen | None:
     if floor is not None:
         evidence = (one.where.says(f"{each_us:.3g} microseconds"), one.where.says(f"a plain write: {floor:.3g}"))
     return Seen(one, text, evidence, flushed)
+
+
+@rule(
+    "flush-bounds-commits",
+    severity="note",
+    over=Bench,
+    says="The system calls show how long a flush takes: it bounds what one session can commit.",
+    remedy="Hold each commit rate against it, and state with how many sessions it was reached.",
+    disproved_by="a trace of the measured time with shorter flushes",
+    source="strace(1), -T; fsync(2)",
+)
+def flush_bounds_commits(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        half = one.latency_ms.get("p50")
+        if one.tool == "strace" and half:
+            calls = counted(int(one.parameters["calls"]), "call")
+            most = f"a session commits at most {1000 / half:,.0f} times a second"
+            text = f"A call of {one.name} lasts {half:,.3g} ms (median of {calls}): {most}."
+            yield Found(text, (one.where.says(f"{one.name}: median {half:,.3g} ms, {calls}"),))
+
+
+@rule(
+    "fsync-does-not-flush",
+    severity="doubtful",
+    over=Bench,
+    says="On this system only fsync_writethrough reaches the medium; every other method leaves the data in the drive's "
+    "cache, so that its rate is of no durable commit.",
+    remedy="Set wal_sync_method to fsync_writethrough, and compare with its rate.",
+    disproved_by="power cuts on the same storage that lose nothing under the faster method",
+    source="fsync(2) of macOS: F_FULLFSYNC; PostgreSQL's manual, wal_sync_method",
+)
+def fsync_does_not_flush(bench: Bench) -> Iterator[Found]:
+    of_file: dict[str, dict[str, Published]] = defaultdict(dict)
+    for one in bench.published:
+        if one.tool == "pg_test_fsync" and one.rate:
+            of_file[one.where.file].setdefault(one.name.partition(" ")[0], one)
+    for methods in of_file.values():
+        through, plain = methods.get("fsync_writethrough"), methods.get("fsync")
+        if through and plain and (plain.rate or 0) > UNFLUSHED * (through.rate or 0):
+            text = f"fsync returns {plain.rate:,.0f} times a second, and fsync_writethrough {through.rate:,.0f}."
+            yield Found(text, (plain.where.says(f"fsync: {plain.rate:,.0f} a second"),
+                               through.where.says(f"fsync_writethrough: {through.rate:,.0f} a second")))  # fmt: skip
 
 
 @rule(

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median_low
 
-from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Published, Statement, Step, TableRow
 from acidtest.audit.repeated import DRIVE_TOOLS, repetitions
 from acidtest.audit.rules.rates import loads

@@ -98,7 +98,7 @@ def unfinished_run(bench: Bench) -> Iterator[Found]:
 def best_of(bench: Bench) -> Iterator[Found]:
     if said := bench.said("best-of"):
         more = and_more(len(said) - 1, "result", before="the like in ")
-        text = f"{said[0].where.file} shows the best of its runs: “{said[0].text}”{more}."
+        text = f"Of several runs the best is shown in {said[0].where.file}: “{said[0].text}”{more}."
         yield Found(text, tuple(one.where.says(one.text) for one in said))
 
 

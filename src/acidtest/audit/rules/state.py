@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import exp, lgamma, log
 from statistics import median
 
-from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Step
 from acidtest.audit.harnesses import whole
 from acidtest.audit.rules.method import in_turn

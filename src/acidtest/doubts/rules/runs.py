@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from acidtest.analysis import generators, kinds
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL as REPETITIONS_MIN
+from acidtest.analysis import SECONDS_NEEDED, generators, kinds
 from acidtest.analysis.generators import HostOfLoad
 from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.samples import Row
-from acidtest.analysis.steady import SECONDS_NEEDED, RowSteadiness, rates_per_s, row_steadiness
-from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL as REPETITIONS_MIN
+from acidtest.analysis.steady import RowSteadiness, rates_per_s, row_steadiness
 from acidtest.finding import FAIR, Found, rule
 from acidtest.journal.models import SteadyWait
 from acidtest.journal.protocol import Histogram, RunResult
