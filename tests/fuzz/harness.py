@@ -82,7 +82,8 @@ def check(files: Kit, directory: Path) -> None:
 
 
 def seed_paths() -> list[Path]:
-    return [path for folder in (KITS, CORPUS / "seeds") for path in sorted(folder.rglob("*")) if path.is_file()]
+    found = [path for folder in (KITS, CORPUS / "seeds") for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [path for path in found if not path.name.endswith(".expected.json")]
 
 
 def seeds() -> list[Seed]:

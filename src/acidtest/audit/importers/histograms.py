@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from acidtest.audit.amounts import number
 from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers.file import File, Importer
 from acidtest.formats import linear
@@ -13,11 +12,12 @@ from acidtest.formats import linear
 SERIES_MAX = 2_000
 BYTES_MAX = 1 << 20
 LINE_MAX = 4_000
+NUMBER = r"[+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,3})?"
 SAMPLE = linear.compile(
-    r"\s*([a-zA-Z_:][\w:]{0,200})_(bucket|sum|count)(?:\{([^}]*)\})?\s{1,9}([\d.+eE-]{1,30}|NaN)"
+    rf"\s*([a-zA-Z_:][\w:]{{0,200}})_(bucket|sum|count)(?:\{{([^}}]*)\}})?\s{{1,9}}({NUMBER}|NaN)"
     r"(?:\s{1,9}\d{1,16})?\s*$"
 )
-LIMIT = linear.compile(r"(?:^|,)\s*le=\"([^\"]{1,30})\",?")
+LIMIT = linear.compile(rf"(?:^|,)\s*le=\"({NUMBER}|\+Inf)\",?")
 TIMED = {"seconds": 1e3, "milliseconds": 1.0, "ms": 1.0, "microseconds": 1e-3, "us": 1e-3, "duration": 1e3,
          "latency": 1e3}  # fmt: skip
 WHAT = r"(?:values?|samples?|latenc(?:y|ies)|measurements?|recordings?)"
@@ -44,7 +44,7 @@ def _exposed(file: File) -> Sequence[Published] | None:
         value = float(match[4]) if match[4] != "NaN" else 0.0
         if match[2] == "bucket" and limit:
             lines.setdefault(key, at)
-            of[key][float("inf") if limit[1] == "+Inf" else number(limit[1]) or float(limit[1])] = value
+            of[key][float(limit[1])] = value
         elif match[2] == "sum":
             sums[key] = value
     return [one for key in of if (one := _published(file, lines[key], key, of[key], sums.get(key)))] or None
