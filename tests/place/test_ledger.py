@@ -9,8 +9,9 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -172,12 +173,19 @@ def test_what_a_killed_labs_process_started_is_released_too(tmp_path: Path, chil
     assert not alive(pid)
 
 
+def _working_in(directory: Path) -> Iterator[int]:
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cwd").readlink().is_relative_to(directory):
+                yield int(process.name)
+
+
 def test_what_a_killed_lab_let_work_in_its_directory_without_a_line_ends_before_the_directory_is_removed(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As an engine's program that makes a database: it writes on, for as long as it is not ended."""
+    """As an engine's program that makes a database: it writes on, also by what it starts while it is being ended."""
     database, stranger = tmp_path / "db", subprocess.Popen(["sleep", "1000"], cwd=tmp_path)
-    writing = "i=0; while :; do i=$((i + 1)); mkdir -p $i; echo >$i/file; done"
+    writing = "i=0; while :; do i=$((i + 1)); mkdir -p $i; (sleep 2; echo >$i/file) & sleep 0.05; done"
     try:
         killed_lab(f"""
             import subprocess
@@ -194,10 +202,12 @@ def test_what_a_killed_lab_let_work_in_its_directory_without_a_line_ends_before_
         """)
         helpers = _family(int((tmp_path / "pid").read_text()))
         assert len(helpers) >= 2
+        slowly = Mock(side_effect=lambda pid: (_family(pid), time.sleep(0.05))[0])  # meanwhile more are started
+        monkeypatch.setattr("acidtest.place.ledger._family", slowly)
         said = release_leftovers()
         assert f"removed {database}" in said
         assert any(f"(at work in {database})" in line for line in said)
-        assert not any(map(alive, helpers))
+        assert [pid for pid in _working_in(database) if alive(pid)] == []
         assert not database.exists()
         assert stranger.poll() is None
         assert leftovers() == []
