@@ -71,7 +71,6 @@ class Include:
     where: Where
     path: str  # as it is written; of Firebird with "*" in it
     folder: bool = False
-    optional: bool = False  # it is passed over where there is none
     at: int = 0  # how many settings stand before it
 
     def says(self) -> Evidence:

@@ -37,7 +37,8 @@ CLOSED_BY_END = frozenset(("IF", "LOOP", "WHILE", "REPEAT", "FOR"))  # "END IF;"
 LABELLED = frozenset(("BEGIN", "LOOP", "WHILE", "REPEAT", "FOR"))  # what a name and a colon before it are a label of
 CLAUSES = frozenset(("FROM", "WHERE", "USING", "ORDER", "GROUP", "LIMIT", "DO", "STRICT"))
 ASSIGN_NOTHING = frozenset(
-    "INSERT UPDATE DELETE MERGE REPLACE WHILE IF ELSEIF ELSIF UNTIL WHEN SELECT EXIT".split()
+    ("INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "WHILE", "IF", "ELSEIF", "ELSIF", "UNTIL", "WHEN", "SELECT",
+     "EXIT")
 )  # fmt: skip
 COMPARISONS = frozenset(("<", "<=", ">", ">=", "<>", "!=", "="))
 
