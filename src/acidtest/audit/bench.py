@@ -533,7 +533,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Declared:
-    """What a study says of itself, in its ``benchmark.toml`` or in the front matter of its README."""
+    """What a study says of itself, in its ``benchmark.toml``."""
 
     where: Where
     title: str = ""

@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 
 from acidtest import settings
 from acidtest.audit.bench import (
-    Account,
     Bench,
     Declared,
     DeclaredMachine,
     DeclaredSide,
-    Mount,
     Side,
     Statement,
     StatementKind,
@@ -169,11 +167,6 @@ def _within(one: str, other: str) -> bool:
 def is_of(name: str, files: Iterable[str]) -> bool:
     """Whether a file is one of those named, or in one of these folders."""
     return any(one in ("", ".") or name == one or name.startswith(f"{one}/") for one in files)
-
-
-def shared(part: object) -> bool:
-    """Whether it is a fact of the machine, which counts for sides that do not name its file too."""
-    return isinstance(part, Account | Mount)
 
 
 def on_purpose(finding: Finding, declared: Declared | None) -> bool:

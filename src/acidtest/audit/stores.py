@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from acidtest.audit.bench import Bench, Statement
@@ -103,20 +103,16 @@ def named_in(text: str) -> set[str]:
 
 def started(bench: Bench) -> dict[str, list[Statement]]:
     """The stores that the kit starts in containers."""
-    found: dict[str, list[Statement]] = {}
-    for one in bench.facts:
-        if one.kind == "store":
-            found.setdefault(one.text, []).append(one)
-    return found
+    return _by(bench.said("store"), lambda one: one.text)
 
 
 def set_otherwise(bench: Bench) -> dict[str, list[Statement]]:
     """The stores of which some file of the kit sets what they promise."""
-    found: dict[str, list[Statement]] = {}
-    for one in bench.facts:
-        if one.kind == "promise":
-            found.setdefault(one.store, []).append(one)
-    return found
+    return _by(bench.said("promise"), lambda one: one.store)
+
+
+def _by(facts: Sequence[Statement], store: Callable[[Statement], str]) -> dict[str, list[Statement]]:
+    return {name: [one for one in facts if store(one) == name] for name in dict.fromkeys(map(store, facts))}
 
 
 def titles(stores: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from acidtest.audit.bench import Binary, EngineName
@@ -35,36 +34,32 @@ SQLITE = re.compile(rb"SQLite version (3\.\d{1,3}\.\d{1,3})")
 INTERFACE = b"6.3"
 
 
-@dataclass(frozen=True)
-class _Bytes:
-    """What is looked through, piece by piece, so that a large program takes no memory."""
-
-    file: File
-
-    def around(self, *words: bytes) -> Iterator[bytes]:
-        """The bytes around each place where one of ``words`` stands."""
-        left, held, after, done = CANDIDATES_MAX, b"", 0, 0
-        for begin, piece in chain(self.file.data(BYTES_MAX), [(-1, b"")]):
-            held += (b"" if begin == after else EDGE) + piece  # a hole is of zeros, and so is the end
-            after = begin + len(piece)
-            whole = len(held) - len(EDGE)
-            for word in words:
-                at = held.find(word, done)
-                while 0 <= at < whole and left > 0:
-                    left -= 1
-                    yield held[max(at - AROUND, 0) : at + len(word) + AROUND]
-                    at = held.find(word, at + 1)
-            if whole > AROUND:
-                held, done = held[whole - AROUND :], AROUND
-
-    def first(self, pattern: re.Pattern[bytes], *words: bytes) -> str:
-        found = (match[1] for seen in self.around(*words) if (match := pattern.search(seen)))
-        return next(found, b"").decode()
+def _around(file: File, *words: bytes) -> Iterator[bytes]:
+    """The bytes around each place where one of ``words`` stands, piece by piece, so that a large program takes no
+    memory."""
+    left, held, after, done = CANDIDATES_MAX, b"", 0, 0
+    for begin, piece in chain(file.data(BYTES_MAX), [(-1, b"")]):
+        held += (b"" if begin == after else EDGE) + piece  # a hole is of zeros, and so is the end
+        after = begin + len(piece)
+        whole = len(held) - len(EDGE)
+        for word in words:
+            at = held.find(word, done)
+            while 0 <= at < whole and left > 0:
+                left -= 1
+                yield held[max(at - AROUND, 0) : at + len(word) + AROUND]
+                at = held.find(word, at + 1)
+        if whole > AROUND:
+            held, done = held[whole - AROUND :], AROUND
 
 
-def _firebird(raw: _Bytes) -> str:
+def _first(file: File, pattern: re.Pattern[bytes], *words: bytes) -> str:
+    found = (match[1] for seen in _around(file, *words) if (match := pattern.search(seen)))
+    return next(found, b"").decode()
+
+
+def _firebird(file: File) -> str:
     sure, other = b"", b""
-    for seen in raw.around(b"-V", b"-T", b"-B", b"-X", b"-D"):
+    for seen in _around(file, b"-V", b"-T", b"-B", b"-X", b"-D"):
         for match in FIREBIRD.finditer(seen):
             if match[3] == match[2]:
                 sure = sure or match[1]
@@ -75,22 +70,20 @@ def _firebird(raw: _Bytes) -> str:
     return (sure or other).decode()
 
 
-def _mysql(raw: _Bytes) -> str:
+def _mysql(file: File) -> str:
     """Programs name their series with their groups of options, and their version by itself, among others' of history:
     none of those is a later one of the series."""
-    series = next((match[1] for seen in raw.around(b"mysqld-") if (match := MYSQL_SERIES.search(seen))), None)
-    if series is None:
-        return ""
-    said = {match[1] for seen in raw.around(series + b".") for match in MYSQL.finditer(seen)}
-    return max((one.decode() for one in said if one.startswith(series + b".")), key=numbers, default="")
+    series = _first(file, MYSQL_SERIES, b"mysqld-") + "."
+    said = {match[1].decode() for seen in _around(file, series.encode()) for match in MYSQL.finditer(seen)}
+    return max((one for one in said if one.startswith(series)), key=numbers, default="")
 
 
-VERSIONS: dict[EngineName, Callable[[_Bytes], str]] = {
+VERSIONS: dict[EngineName, Callable[[File], str]] = {
     "firebird": _firebird,
-    "mariadb": lambda raw: raw.first(MARIADB, b"-MariaDB"),
+    "mariadb": lambda file: _first(file, MARIADB, b"-MariaDB"),
     "mysql": _mysql,
-    "postgresql": lambda raw: raw.first(POSTGRESQL, b"(PostgreSQL) "),
-    "sqlite": lambda raw: raw.first(SQLITE, b"SQLite version "),
+    "postgresql": lambda file: _first(file, POSTGRESQL, b"(PostgreSQL) "),
+    "sqlite": lambda file: _first(file, SQLITE, b"SQLite version "),
 }
 DEBUG: dict[EngineName, tuple[re.Pattern[bytes], tuple[bytes, ...]]] = {
     "firebird": (re.compile(rb"([LW]I-D\d)"), (b"LI-D", b"WI-D")),
@@ -106,28 +99,22 @@ def _read(file: File) -> Sequence[Binary] | None:
         return None
     if FOR_OTHERS in file.name.lower().split("/")[:-1]:
         return []
-    raw = _Bytes(file)
-    version = VERSIONS[engine](raw)
+    version = VERSIONS[engine](file)
     # MariaDB's server went by the name of MySQL's up to 10.4.
-    if engine == "mysql" and (forks := VERSIONS["mariadb"](raw)):
+    if engine == "mysql" and (forks := VERSIONS["mariadb"](file)):
         engine, version = "mariadb", forks
-    debug = engine in DEBUG and bool(raw.first(DEBUG[engine][0], *DEBUG[engine][1]))
+    debug = engine in DEBUG and bool(_first(file, DEBUG[engine][0], *DEBUG[engine][1]))
     client = CLIENT.fullmatch(file.base) is not None
     with file.opened() as opened:
-        whole = Window(opened)
         try:
-            if file.head[:2] == b"MZ":
-                windows = pe.parse(whole)
-                return [
-                    Binary(
-                        file.at(), engine, windows.bits, windows.machine, "Windows", version or windows.version,
-                        debug or windows.debug, client,
-                    )
-                ]  # fmt: skip
-            linux = elf.parse(whole)
-            return [Binary(file.at(), engine, linux.bits, linux.machine, "Linux", version, debug, client)]
+            if file.head[:2] != b"MZ":
+                linux = elf.parse(Window(opened))
+                return [Binary(file.at(), engine, linux.bits, linux.machine, "Linux", version, debug, client)]
+            windows = pe.parse(Window(opened))
         except (elf.NotElf, pe.NotPe) as error:
             raise Broken(str(error)) from None
+    version, debug = version or windows.version, debug or windows.debug
+    return [Binary(file.at(), engine, windows.bits, windows.machine, "Windows", version, debug, client)]
 
 
 IMPORTER = Importer("program", _read)

@@ -1,4 +1,4 @@
-"""What a study says of itself: ``benchmark.toml`` at the top of its kit, or the front matter of its README.
+"""What a study says of itself: ``benchmark.toml`` at the top of its kit.
 
 Such a file is for acidtest, so that a wrong key of it is an error and nothing to be passed over.
 """
@@ -6,12 +6,12 @@ Such a file is for acidtest, so that a wrong key of it is an error and nothing t
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from acidtest.audit.bench import Claim, ClaimKind, Declared, DeclaredMachine, DeclaredSide, Setting, Where
-from acidtest.audit.importers import trees
 from acidtest.audit.importers.file import Broken, File, Importer, Part, Spent
 from acidtest.errors import BadInput, Problems, nearest, not_among
 from acidtest.families import PRODUCTS
@@ -40,6 +40,7 @@ class _Reading:
     """One reading of a declaration: its values, the line of each, and what is wrong so far."""
 
     file: str
+    values: Mapping[str, Any]
     lines: Mapping[Path, int]
     problems: Problems = field(default_factory=Problems)
 
@@ -59,10 +60,10 @@ class _Reading:
         if not isinstance(value, dict):
             self.refuse(path, f"found {_shown(value)}, must be a table", DOCS)
             return {}
-        for key in value if allowed is not None else ():
-            if key not in (allowed or ()):
-                self.refuse(path, not_among("key", _cut(key), allowed or ()), DOCS)
-        return {key: one for key, one in value.items() if allowed is None or key in allowed}
+        wrong = [key for key in value if key not in allowed] if allowed is not None else []
+        for key in wrong:
+            self.refuse(path, not_among("key", _cut(key), allowed or ()), DOCS)
+        return {key: one for key, one in value.items() if key not in wrong}
 
     def text(self, path: Path, value: Any, *, needed: bool = False) -> str:
         if value is None and not needed:
@@ -94,46 +95,26 @@ def _shown(value: Any) -> str:
     return f'"{_cut(value)}"' if isinstance(value, str) else _cut(str(value))
 
 
-def read(files: Iterable[File]) -> Declared | None:
-    """What the study says, given the files at the top of its kit: ``benchmark.toml``, else the first README that says
-    anything. None where none does. Raises BadInput with all that is wrong in it."""
-    by_base = {file.base: file for file in files if "/" not in file.name}
-    readmes = [file for base, file in sorted(by_base.items()) if base.startswith("readme")]
-    for file in [by_base[NAME], *readmes] if NAME in by_base else readmes:
-        try:
-            written = _written(file)
-        except (OSError, Spent):
-            continue  # it is said elsewhere that it could not be read
-        if written is not None:
-            values, reading = written
-            declared = _declared(reading, values)
-            reading.problems.check()
-            return declared
-    return None
+def read(file: File | None) -> Declared | None:
+    """What the study says in its ``benchmark.toml``; None where there is none. Raises BadInput with all that is wrong
+    in it."""
+    try:
+        reading = _written(file) if file else None
+    except (OSError, Spent):
+        return None  # it is said elsewhere that it could not be read
+    if reading is None:
+        return None
+    declared = _declared(reading)
+    reading.problems.check()
+    return declared
 
 
-def _written(file: File) -> tuple[dict[str, Any], _Reading] | None:
-    """Its values, and where they stand; None of a file that is no declaration."""
+def _written(file: File) -> _Reading | None:
+    """Its values, and where they stand; None of a file of another program."""
     if file.size > BYTES_MAX:
         return None
-    if file.base == NAME:
-        values, lines = _toml(file.text, file.name, 0)
-        return (values, _Reading(file.name, lines)) if OURS & values.keys() or not values else None
-    first, _, rest = file.text.partition("\n")
-    mark = first.strip()
-    if mark not in ("+++", "---"):
-        return None
-    body, found, _ = f"\n{rest}".partition(f"\n{mark}\n")
-    if not found:
-        return None
-    try:
-        values, lines = _toml(body[1:], file.name, 1) if mark == "+++" else _yaml(body[1:], 1)
-    except (BadInput, Broken):
-        return None  # front matter is for others too
-    own = values.get("benchmark")
-    if not isinstance(own, dict) or not OURS & own.keys():
-        return None
-    return own, _Reading(file.name, {path[1:]: line for path, line in lines.items() if path[:1] == ("benchmark",)})
+    reading = _toml(file.text, file.name)
+    return reading if OURS & reading.values.keys() or not reading.values else None
 
 
 HEADER = linear.Pattern(r"\s{0,99}(\[\[?)([^\[\]]{1,300})\]")
@@ -141,60 +122,33 @@ PART = linear.Pattern(r"[\w-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'")
 KEY = linear.Pattern(r"\s{0,99}([\w-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}')\s{0,99}=")
 
 
-def _toml(text: str, name: str, before: int) -> tuple[dict[str, Any], dict[Path, int]]:
-    """Its values and the line of each table and of each key at the beginning of a line; ``before`` lines stand above.
-
-    Raises BadInput.
-    """
+def _toml(text: str, name: str) -> _Reading:
+    """Its values and the line of each table and of each key at the beginning of a line. Raises BadInput."""
     try:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{harmless(name)}: not TOML: {harmless(str(error))}", "mend that line") from None
-    lines: dict[Path, int] = {(): before + 1}
+    lines: dict[Path, int] = {(): 1}
     at: Path = ()
-    counts: dict[Path, int] = {}
-    for number, line in enumerate(text.split("\n"), start=before + 1):
+    counts: Counter[Path] = Counter()
+    for number, line in enumerate(text.split("\n"), start=1):
         if header := HEADER.match(line):
             at = tuple(part.strip("\"'") for part in PART.findall(header[2]))
             if header[1] == "[[":
-                counts[at] = counts.get(at, -1) + 1
-                at = (*at, counts[at])
+                counts[at] += 1
+                at = (*at, counts[at] - 1)
             lines.setdefault(at, number)
         elif key := KEY.match(line):
             lines.setdefault((*at, key[1].strip("\"'")), number)
-    return values, lines
+    return _Reading(name, values, lines)
 
 
-def _yaml(text: str, before: int) -> tuple[dict[str, Any], dict[Path, int]]:
-    """As ``_toml``. Raises Broken."""
-    documents = trees.load_yaml(text)
-    lines: dict[Path, int] = {}
-
-    def plain(tree: Any, path: Path) -> Any:
-        if isinstance(tree, trees.Table):
-            for key in tree:
-                lines[*path, str(key)] = before + getattr(key, "line", tree.line)
-            return {str(key): plain(one, (*path, str(key))) for key, one in tree.items()}
-        if isinstance(tree, trees.Items):
-            return [plain(one, (*path, number)) for number, one in enumerate(tree)]
-        lines.setdefault(path, before + tree.line)
-        return _number(str(tree))
-
-    values = plain(documents[0], ()) if documents else {}
-    return (values if isinstance(values, dict) else {}), lines
-
-
-NUMBER = linear.Pattern(r"-?\d{1,15}(?:\.\d{1,9})?")
-
-
-def _number(text: str) -> str | float:
-    return float(text) if NUMBER.fullmatch(text) else text
-
-
-def _declared(reading: _Reading, values: dict[str, Any]) -> Declared:
-    values = reading.table((), values, KEYS)
-    machines = _each(reading, "machines", values.get("machines", {}), _machine)
-    sides = _each(reading, "sides", values.get("sides", {}), _side)
+def _declared(reading: _Reading) -> Declared:
+    values = reading.table((), reading.values, KEYS)
+    machines, sides = (
+        [made(reading, (key, name), one) for name, one in reading.table((key,), values.get(key, {})).items()]
+        for key, made in (("machines", _machine), ("sides", _side))
+    )
     names = [one.name for one in machines]
     for side in sides:
         if side.machine and side.machine not in names:
@@ -224,10 +178,6 @@ def _declared(reading: _Reading, values: dict[str, Any]) -> Declared:
         repetitions=_amount(reading, "repetitions", values.get("repetitions")),
         client=Setting("client", client, reading.where("client")) if client else None,
     )
-
-
-def _each(reading: _Reading, key: str, value: Any, made: Callable[[_Reading, Path, Any], Any]) -> list[Any]:
-    return [made(reading, (key, name), one) for name, one in reading.table((key,), value).items()]
 
 
 def _is_amount(value: Any) -> bool:
@@ -311,10 +261,8 @@ def _claim(reading: _Reading, path: Path, value: Any) -> Claim:
 
 def _read(file: File) -> list[Part] | None:
     """It is read by ``read``, once; here it is only known, so that nothing else takes it for results."""
-    if file.name != NAME:
-        return None
     try:
-        return [] if _written(file) else None
+        return [] if file.name == NAME and _written(file) else None
     except BadInput as error:
         raise Broken(error.message) from None
 

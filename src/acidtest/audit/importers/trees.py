@@ -7,6 +7,7 @@ them (the "billion laughs").
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -66,15 +67,11 @@ class Scalar(str):
 
 
 class Items(list["Tree"]):
-    """A list of YAML and its line."""
-
     line: int = 1
 
 
 class Table(dict[str, "Tree"]):
-    """A mapping of YAML and its line; its keys are Scalars."""
-
-    line: int = 1
+    line: int = 1  # its keys are Scalars with theirs
 
 
 Tree = Scalar | Items | Table
@@ -96,69 +93,65 @@ def load_yaml(text: str) -> list[Tree]:
     return builder.documents
 
 
+@dataclass
 class _Open:
     """A list or mapping that has not ended."""
 
-    def __init__(self, tree: Items | Table, anchor: str | None) -> None:
-        self.tree, self.anchor = tree, anchor
-        self.key: Scalar | None = None
-        self.size = 1
+    tree: Items | Table
+    anchor: str | None
+    key: Scalar | None = None
+    size: int = 1
 
     def add(self, value: Tree, line: int) -> None:
         if isinstance(self.tree, Items):
             self.tree.append(value)
         elif self.key is None:
             self.key = value if isinstance(value, Scalar) else Scalar("", line)
+        elif self.key != "<<":
+            self.tree[self.key], self.key = value, None
         else:
-            if self.key == "<<":
-                merged = value if isinstance(value, Items) else [value]
-                for one in merged:
-                    if isinstance(one, Table):
-                        for key, of in one.items():
-                            self.tree.setdefault(key, of)
-            else:
-                self.tree[self.key] = value
             self.key = None
+            for one in value if isinstance(value, Items) else [value]:
+                for key, of in one.items() if isinstance(one, Table) else ():
+                    self.tree.setdefault(key, of)
 
 
+@dataclass
 class _Builder:
-    def __init__(self) -> None:
-        self.documents: list[Tree] = []
-        self._open: list[_Open] = []
-        self._anchors: dict[str, tuple[Tree, int]] = {}  # with how many values they hold
-        self._size = 0
+    documents: list[Tree] = field(default_factory=list)
+    open: list[_Open] = field(default_factory=list)
+    anchors: dict[str, tuple[Tree, int]] = field(default_factory=dict)  # with how many values they hold
+    size: int = 0
 
     def take(self, event: Any) -> None:
         line = event.start_mark.line + 1
         match event:
             case yaml.DocumentStartEvent():
-                self._anchors = {}
+                self.anchors = {}
             case yaml.ScalarEvent():
                 self._done(Scalar(event.value, line), 1, event.anchor, line)
             case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
                 tree = Items() if isinstance(event, yaml.SequenceStartEvent) else Table()
                 tree.line = line
-                if len(self._open) >= DEPTH_MAX:
+                if len(self.open) >= DEPTH_MAX:
                     raise Broken("is YAML that is nested too deep", line)
-                self._open.append(_Open(tree, event.anchor))
+                self.open.append(_Open(tree, event.anchor))
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                ended = self._open.pop()
+                ended = self.open.pop()
                 self._done(ended.tree, ended.size, ended.anchor, line)
             case yaml.AliasEvent():
-                if event.anchor not in self._anchors:
+                if event.anchor not in self.anchors:
                     raise Broken("is YAML with an alias of nothing that has ended before", line)
-                self._done(*self._anchors[event.anchor], None, line)
+                self._done(*self.anchors[event.anchor], None, line)
 
     def _done(self, tree: Tree, size: int, anchor: str | None, line: int) -> None:
         if anchor:
-            self._anchors[anchor] = tree, size
-        if self._open:
-            self._open[-1].add(tree, line)
-            self._open[-1].size += size
-            size = self._open[-1].size
+            self.anchors[anchor] = tree, size
+        above: _Open | _Builder = self.open[-1] if self.open else self
+        if self.open:
+            self.open[-1].add(tree, line)
         else:
             self.documents.append(tree)
-            self._size += size
-            size = self._size
-        if size > YAML_VALUES_MAX:
+        above.size += size
+        if above.size > YAML_VALUES_MAX:
             raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", line)
