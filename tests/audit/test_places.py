@@ -57,7 +57,6 @@ DUMPS = [
     ("columns of @@", "+---+---+\n| @@innodb_flush_log_at_trx_commit | @@global.sync_binlog |\n+---+---+\n| 2 | 0 |\n+---+---+\n", VARIABLES),
     ("columns of @@ in batch form", "@@innodb_flush_log_at_trx_commit\t@@sync_binlog\n2\t0\n", VARIABLES),
     ("CSV of a client", '"Variable_name","Value"\n"innodb_flush_log_at_trx_commit","2"\n"sync_binlog","0"\n', VARIABLES),
-    ("JSON of a client", '[{"Variable_name":"innodb_flush_log_at_trx_commit","Value":"2"},\n {"Variable_name":"sync_binlog","Value":"0"}]', VARIABLES),
     ("psql's SHOW ALL", "      name      | setting | description\n----------------+---------+-------------\n fsync          | off     | Forces\n"
      " shared_buffers | 4GB     | Sets\n(2 rows)\n", ALL),
     ("unaligned", "name|setting|description\nfsync|off|Forces\nshared_buffers|4GB|Sets\n(2 rows)\n", ALL),

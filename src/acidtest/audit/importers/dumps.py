@@ -11,9 +11,8 @@ from itertools import chain
 
 from acidtest.audit.bench import Configuration, Database, EngineName, Setting
 from acidtest.audit.importers import known
-from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.printed import ROWS_MAX, Table, separated, tables
-from acidtest.audit.importers.trees import load_json
 
 TEXT_MAX = 16 << 20
 HINTS = (
@@ -29,10 +28,10 @@ WORD = re.compile(r"-?[\w.]{1,40}")
 CONFIGURED = re.compile(r"([A-Z_]{4,20}) = (.{0,4000})")
 OPTION = re.compile(r"'?(--[\w-]{1,40})(?:=([^'\s]{0,200}))?'?")
 CONFIGURE_OPTIONS = {
-    "--enable-cassert": "debug_assertions",
-    "--with-blocksize": "block_size",
-    "--with-wal-blocksize": "wal_block_size",
-    "--with-segsize": "segment_size",
+    "--enable-cassert": ("debug_assertions", ""),
+    "--with-blocksize": ("block_size", "kB"),
+    "--with-wal-blocksize": ("wal_block_size", "kB"),
+    "--with-segsize": ("segment_size", "GB"),
 }
 HEADLESS = re.compile(r"[| ]{0,9}([a-z][a-z0-9_.]{2,63}) {0,80}([\t|:])\s{0,80}(.*)")
 LIST_ROW = re.compile(r"((?:RDB|MON)\$[A-Z_]{2,40}) {1,40}(\S.{0,2000})?")
@@ -178,24 +177,22 @@ def _pragmas(lines: Sequence[str], file: File) -> Iterator[Configuration]:
 
 
 def _pg_config(lines: Sequence[str], file: File) -> Iterator[Configuration]:
-    told = [(number, m[1], m[2]) for number, line in enumerate(lines, start=1) if (m := CONFIGURED.fullmatch(line))]
-    names = {name for _, name, _ in told}
-    if not {"BINDIR", "CONFIGURE", "VERSION"} <= names:
+    told = {m[1]: (m[2], file.at(n)) for n, line in enumerate(lines, start=1) if (m := CONFIGURED.fullmatch(line))}
+    if not {"BINDIR", "CONFIGURE", "VERSION"} <= told.keys():
         return
-    found, version = [], ""
-    for number, name, text in told:
-        if name == "VERSION":
-            version = version or release(text)
-        elif name == "CFLAGS":
-            found.append(Setting("cflags", text, file.at(number), name))
-        elif name == "CONFIGURE":
-            for option, value in OPTION.findall(text):
-                if option in CONFIGURE_OPTIONS:
-                    # Of pages and segments in kB and GB; else it is there or is not.
-                    size = f"{value}{'GB' if option == '--with-segsize' else 'kB'}" if value else "on"
-                    found.append(Setting(CONFIGURE_OPTIONS[option], size, file.at(number), option))
-    first = next(number for number, name, _ in told if name == "BINDIR")
-    yield Configuration(file.at(first), "postgresql", "pg_config", tuple(found), source="dump", version=version)
+    options, where = told["CONFIGURE"]
+    found = [
+        # Of pages and segments in kB and GB; else it is there or is not.
+        Setting(name, (value and value + unit) or "on", where, option)
+        for option, value in OPTION.findall(options)
+        for name, unit in [CONFIGURE_OPTIONS.get(option, ("", ""))]
+        if name
+    ]
+    if "CFLAGS" in told:
+        found.append(Setting("cflags", *told["CFLAGS"], "CFLAGS"))
+    version = release(told["VERSION"][0])
+    where = told["BINDIR"][1]
+    yield Configuration(where, "postgresql", "pg_config", tuple(found), source="dump", version=version)
 
 
 def _isql(lines: Sequence[str], file: File) -> Iterator[Configuration | Database]:
@@ -235,31 +232,6 @@ OF_DATABASE = {
 }
 
 
-def _json(file: File) -> Iterator[Configuration]:
-    """Rows as objects: ``[{"name": "fsync", "setting": "on"}, …]``. JSON keeps no lines: each is looked for."""
-    try:
-        rows = load_json(file.text)
-    except Broken:
-        return
-    if isinstance(rows, dict):
-        rows = next((value for value in rows.values() if isinstance(value, list)), None)
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        return
-    where: dict[str, int] = {}
-    for number, line in enumerate(file.lines, start=1):
-        for quoted in re.findall(r'"([a-z][\w.]{2,63})"', line[:CELLS]):
-            where.setdefault(quoted, number)
-    names = tuple(dict.fromkeys(key.lower() for row in rows for key in row))
-    table = Table(names, 1)
-    for row in rows:
-        low = {key.lower(): str(value) for key, value in row.items()}
-        cells = tuple(low.get(name, "") for name in names)
-        named = next((low[key] for key in NAMES if key in low), "")
-        table.rows.append((where.get(named, 1), cells))
-    if one := _of_table(table, file):
-        yield one
-
-
 def of_lines(lines: Sequence[str], file: File) -> list[Configuration | Database]:
     """What engines say of themselves in ``lines``, whose first is the file's first."""
     found: list[Configuration | Database] = []
@@ -283,7 +255,7 @@ def _read(file: File) -> Sequence[Configuration | Database] | None:
         return None
     if (b"\0" in file.head and file.head[:2] not in (b"\xff\xfe", b"\xfe\xff")) or not known.holds(file, HINTS):
         return None
-    return (list(_json(file)) if file.text.lstrip()[:1] in ("[", "{") else of_lines(file.lines, file)) or None
+    return of_lines(file.lines, file) or None
 
 
 IMPORTER = Importer("settings in force", _read, beside=True)

@@ -7,7 +7,6 @@ them (the "billion laughs").
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -18,7 +17,6 @@ JSON_VALUES_MAX = 1_000_000
 YAML_CHARACTERS_MAX = 2 << 20
 YAML_VALUES_MAX = 100_000
 DEPTH_MAX = 200
-# That of C, of which only the events are taken: it builds its trees by recursion.
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -81,77 +79,50 @@ def load_yaml(text: str) -> list[Tree]:
     """Every document of a YAML stream. Tags are not looked at, "<<" merges. Raises Broken."""
     if len(text) > YAML_CHARACTERS_MAX:
         raise Broken(f"is YAML of more than {YAML_CHARACTERS_MAX:,} characters")
-    builder = _Builder()
+    depth = 0
     try:
-        for event in yaml.parse(text, Loader=LOADER):
-            builder.take(event)
+        # Before any tree is built, which is done by recursion.
+        for count, event in enumerate(yaml.parse(text, Loader=LOADER)):
+            if count > 2 * YAML_VALUES_MAX:
+                raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", event.start_mark.line + 1)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEPTH_MAX:
+                raise Broken("is YAML that is nested too deep", event.start_mark.line + 1)
+        return [_tree(node, {})[0] for node in yaml.compose_all(text, Loader=LOADER)]
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         raise Broken(f"is no YAML: {error.problem}", at.line + 1 if at else None) from None
     except (yaml.YAMLError, UnicodeEncodeError):
         raise Broken("is no YAML: it holds what is no text") from None
-    return builder.documents
 
 
-@dataclass
-class _Open:
-    """A list or mapping that has not ended."""
-
-    tree: Items | Table
-    anchor: str | None
-    key: Scalar | None = None
-    size: int = 1
-
-    def add(self, value: Tree, line: int) -> None:
-        if isinstance(self.tree, Items):
-            self.tree.append(value)
-        elif self.key is None:
-            self.key = value if isinstance(value, Scalar) else Scalar("", line)
-        elif self.key != "<<":
-            self.tree[self.key], self.key = value, None
-        else:
-            self.key = None
-            for one in value if isinstance(value, Items) else [value]:
-                for key, of in one.items() if isinstance(one, Table) else ():
-                    self.tree.setdefault(key, of)
-
-
-@dataclass
-class _Builder:
-    documents: list[Tree] = field(default_factory=list)
-    open: list[_Open] = field(default_factory=list)
-    anchors: dict[str, tuple[Tree, int]] = field(default_factory=dict)  # with how many values they hold
-    size: int = 0
-
-    def take(self, event: Any) -> None:
-        line = event.start_mark.line + 1
-        match event:
-            case yaml.DocumentStartEvent():
-                self.anchors = {}
-            case yaml.ScalarEvent():
-                self._done(Scalar(event.value, line), 1, event.anchor, line)
-            case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
-                tree = Items() if isinstance(event, yaml.SequenceStartEvent) else Table()
-                tree.line = line
-                if len(self.open) >= DEPTH_MAX:
-                    raise Broken("is YAML that is nested too deep", line)
-                self.open.append(_Open(tree, event.anchor))
-            case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                ended = self.open.pop()
-                self._done(ended.tree, ended.size, ended.anchor, line)
-            case yaml.AliasEvent():
-                if event.anchor not in self.anchors:
-                    raise Broken("is YAML with an alias of nothing that has ended before", line)
-                self._done(*self.anchors[event.anchor], None, line)
-
-    def _done(self, tree: Tree, size: int, anchor: str | None, line: int) -> None:
-        if anchor:
-            self.anchors[anchor] = tree, size
-        above: _Open | _Builder = self.open[-1] if self.open else self
-        if self.open:
-            self.open[-1].add(tree, line)
-        else:
-            self.documents.append(tree)
-        above.size += size
-        if above.size > YAML_VALUES_MAX:
-            raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", line)
+def _tree(node: yaml.Node, known: dict[yaml.Node, tuple[Tree, int] | None]) -> tuple[Tree, int]:
+    """The tree, and how many values it has. ``known`` are those that were made, or are begun."""
+    line = node.start_mark.line + 1
+    if node in known:
+        made = known[node]
+        if made is None:
+            raise Broken("is YAML with an alias of what has not ended", line)
+        return made
+    known[node] = None
+    size = 1
+    tree: Tree = Scalar(node.value, line) if isinstance(node, yaml.ScalarNode) else Items()
+    if isinstance(node, yaml.SequenceNode):
+        within = [_tree(one, known) for one in node.value]
+        tree, size = Items(one for one, _ in within), 1 + sum(of for _, of in within)
+    elif isinstance(node, yaml.MappingNode):
+        tree = Table()
+        for name, value in node.value:
+            key = name.value if isinstance(name, yaml.ScalarNode) else ""
+            held, of = _tree(value, known)
+            size += of + 1
+            for one in (held if isinstance(held, Items) else [held]) if key == "<<" else ():
+                for inner, was in one.items() if isinstance(one, Table) else ():
+                    tree.setdefault(inner, was)
+            if key != "<<":
+                tree[Scalar(key, name.start_mark.line + 1)] = held
+    if size > YAML_VALUES_MAX:
+        raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", line)
+    tree.line = line
+    known[node] = tree, size
+    return tree, size
