@@ -149,28 +149,24 @@ def _of_home(home: str, parts: Sequence[Part], loose: list[Part]) -> Iterator[_G
     """The engines in one folder, and of each its configurations that cannot be in force together. What is of another
     engine there goes to ``loose``."""
     owned = [part for part in parts if isinstance(part, Owned)]
-    order = {id(part): n for n, part in enumerate(parts)}
-    engine_of = _forks(owned)
+    # A ``my.cnf`` beside MariaDB's program is MariaDB's.
+    sure = {part.engine for part in owned if isinstance(part, Binary | LogEntry) and part.engine in FORKS}
+    fork = next(iter(sure)) if len(sure) == 1 else None
+    engine_of = {part.engine: (part.engine in FORKS and fork) or part.engine for part in owned}
     anchors = dict.fromkeys(engine_of[part.engine] for part in owned if isinstance(part, Binary | Configuration))
-    groups: list[_Group] = []
+    everywhere: list[Part] = [part for part in parts if isinstance(part, Mount | Account)]
     for engine in anchors:
         of = [part for part in owned if engine_of[part.engine] == engine]
         clusters = _clusters([part for part in of if isinstance(part, Configuration)])
         for n, cluster in enumerate(clusters or [[]]):
             # One program serves each configuration, and each may have been run on the databases.
-            shared = [
-                part for part in of if isinstance(part, Binary | Database) or (n == 0 and isinstance(part, LogEntry))
-            ]
-            whole: list[Part] = sorted([*shared, *cluster], key=lambda part: order[id(part)])
+            shared = Binary | Database if n else Binary | Database | LogEntry
+            mine = set(map(id, cluster))
+            whole: list[Part] = [part for part in of if id(part) in mine or isinstance(part, shared)]
             alone = len(clusters) < 2 and len(anchors) == 1 and home not in ("", ".")
-            groups.append(_Group(home if alone else (cluster or whole)[0].where.file, engine, home, whole))
-    for part in parts:
-        if isinstance(part, Mount | Account):
-            for group in groups:
-                group.parts.append(part)
-        elif isinstance(part, Database | LogEntry) and engine_of[part.engine] not in anchors:
-            loose.append(part)
-    yield from groups
+            name = home if alone else (cluster or whole)[0].where.file
+            yield _Group(name, engine, home, whole + everywhere)
+    loose += [part for part in owned if isinstance(part, Database | LogEntry) and engine_of[part.engine] not in anchors]
 
 
 def _of_all(common: Sequence[Part], groups: Sequence[_Group], loose: list[Part]) -> list[_Group]:
@@ -189,24 +185,15 @@ def _of_all(common: Sequence[Part], groups: Sequence[_Group], loose: list[Part])
     return new
 
 
-def _forks(owned: Sequence[Owned]) -> dict[EngineName, EngineName]:
-    """What each engine that is named in a folder is in fact: a ``my.cnf`` beside MariaDB's program is MariaDB's."""
-    engines = {part.engine: part.engine for part in owned}
-    sure = {part.engine for part in owned if isinstance(part, Binary | LogEntry) and part.engine in FORKS}
-    if len(sure) == 1:
-        engines |= dict.fromkeys(FORKS & set(engines), next(iter(sure)))
-    return engines
-
-
 def _clusters(configurations: Sequence[Configuration]) -> list[list[Configuration]]:
     """Configurations of one engine in one folder, apart where they cannot be in force together: two whole ones that set
     the same names, but not all to the same."""
     # A file in "conf.d" is read with all others there.
-    main = [
-        one
-        for one in configurations
-        if one.kind not in PARTS and not PurePosixPath(one.where.file).parent.name.lower().endswith(".d")
-    ]
+    main: list[Configuration] = []
+    beside: list[Configuration] = []
+    for one in configurations:
+        partial = one.kind in PARTS or PurePosixPath(one.where.file).parent.name.lower().endswith(".d")
+        (beside if partial else main).append(one)
     real = [one for one in main if not KEPT.fullmatch(one.where.file.lower())] or main
     alike: dict[frozenset[tuple[str, str]], list[Configuration]] = defaultdict(list)
     for one in real:
@@ -215,17 +202,12 @@ def _clusters(configurations: Sequence[Configuration]) -> list[list[Configuratio
     clusters: list[tuple[dict[str, str], list[Configuration]]] = []
     for pairs, of in sorted(alike.items(), key=lambda one: not one[0]):
         values = dict(pairs)
-        fits = next((cluster for cluster in clusters if cluster[0].keys().isdisjoint(values)), None)
-        if fits is None:
-            clusters.append((values, list(of)))
-        else:
-            fits[0].update(values)
-            fits[1].extend(of)
-    mains = set(map(id, main))
-    beside = [one for one in configurations if id(one) not in mains]
-    if not clusters:
-        return [beside] if beside else []
-    return [[*cluster, *beside] for _, cluster in clusters]
+        fits = next((cluster for cluster in clusters if cluster[0].keys().isdisjoint(values)), ({}, []))
+        if not fits[1]:
+            clusters.append(fits)
+        fits[0].update(values)
+        fits[1].extend(of)
+    return [[*cluster, *beside] for _, cluster in clusters] or ([beside] if beside else [])
 
 
 def _with_named(groups: list[_Group], named: Sequence[Configuration]) -> list[_Group]:
@@ -234,27 +216,22 @@ def _with_named(groups: list[_Group], named: Sequence[Configuration]) -> list[_G
     for one in named:
         by_name[str(PurePosixPath(one.where.file).parent), one.side].append(one)
     engines = Counter(of[0].engine for of in by_name.values())
-    base: dict[int, list[_Group]] = defaultdict(list)
+    names = Counter(name for _, name in by_name)
+    takers: dict[int, list[_Group]] = defaultdict(list)
     new: list[_Group] = []
     for (folder, name), of in by_name.items():
         engine = of[0].engine
-        own = [group for group in groups if _same(group.engine, engine) and _is_named(group, folder, name, of)]
-        alone = [group for group in groups if _same(group.engine, engine)]
-        found = own[:1] or (alone if len(alone) == 1 and engines[engine] == 1 else [])
-        known = [one for one in by_name if one[1] == name]
-        group = _Group(name if len(known) == 1 else f"{folder}: {name}", engine, folder, list(of))
-        if found:
-            base[id(found[0])].append(group)
-        else:
-            new.append(group)
+        alike = [group for group in groups if _same(group.engine, engine)]
+        own = [group for group in alike if _is_named(group, folder, name, of)]
+        base = own[:1] or (alike if len(alike) == 1 and engines[engine] == 1 else [])
+        group = _Group(name if names[name] == 1 else f"{folder}: {name}", engine, folder, list(of))
+        (takers[id(base[0])] if base else new).append(group)
     for group in groups:
-        takers = base[id(group)]
-        if len(takers) == 1:
-            group.parts += takers[0].parts
-            new.append(group)
-        elif takers:  # several servers are given one configuration
-            new += [replace(taker, parts=[*group.parts, *taker.parts]) for taker in takers]
+        of_it = takers[id(group)]
+        if len(of_it) > 1:  # several servers are given one configuration
+            new += [replace(taker, parts=[*group.parts, *taker.parts]) for taker in of_it]
         else:
+            group.parts += [part for taker in of_it for part in taker.parts]
             new.append(group)
     return new
 

@@ -7,6 +7,7 @@ them (the "billion laughs").
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -82,7 +83,8 @@ def load_yaml(text: str) -> list[Tree]:
     depth = 0
     try:
         # Before any tree is built, which is done by recursion.
-        for count, event in enumerate(yaml.parse(text, Loader=LOADER)):
+        events: Iterator[Any] = yaml.parse(text, Loader=LOADER)
+        for count, event in enumerate(events):
             if count > 2 * YAML_VALUES_MAX:
                 raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", event.start_mark.line + 1)
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -96,7 +98,7 @@ def load_yaml(text: str) -> list[Tree]:
         raise Broken("is no YAML: it holds what is no text") from None
 
 
-def _tree(node: yaml.Node, known: dict[yaml.Node, tuple[Tree, int] | None]) -> tuple[Tree, int]:
+def _tree(node: Any, known: dict[Any, tuple[Tree, int] | None]) -> tuple[Tree, int]:
     """The tree, and how many values it has. ``known`` are those that were made, or are begun."""
     line = node.start_mark.line + 1
     if node in known:
