@@ -61,7 +61,6 @@ CHOOSES = [
     (PSQL, "", "SELECT NEXT VALUE FOR G FROM RDB$DATABASE INTO :K; UPDATE OR INSERT INTO T (ID) VALUES (:K);", []),
     (PLPGSQL, "", "INSERT INTO t (v) VALUES (random()) RETURNING * INTO k; UPDATE t SET v = 2 WHERE id = k.id;", []),
     (PLPGSQL, "", "INSERT INTO t (id, v) VALUES (gen_random_uuid(), 1) ON CONFLICT (id) DO UPDATE SET v = 2;", []),
-    (PLPGSQL, "", "CREATE TEMP TABLE mine (n int); DELETE FROM mine WHERE n = random();", []),
     (PSM, "", "SET k = RAND(); INSERT INTO t (id, p) VALUES (k, 1); DELETE FROM t WHERE p = 1 AND t.id = k;", []),
     (PLPGSQL, "", "k := floor(random() * 10); UPDATE s.t SET v = 1 WHERE id = k;", ["T"]),
     (PLPGSQL, "n int := random();", "UPDATE t SET v = 1 WHERE id = n;", ["T"]),
@@ -134,12 +133,6 @@ def test_a_trigger_that_changes_the_row_it_is_fired_for_meets_no_other(tmp_path:
             "CREATE TRIGGER t1 AFTER INSERT ON line FOR EACH ROW EXECUTE FUNCTION f();"
         )
         assert len(list(moved(read(tmp_path, a__sql=trigger, b__sql=inserts)))) == others
-
-
-def test_a_function_that_draws_is_a_draw_to_those_that_call_it(tmp_path: Path) -> None:
-    source = "CREATE FUNCTION urand(n int) RETURNS int AS $$ SELECT floor(random() * n)::int $$ LANGUAGE sql;\n"
-    found = read(tmp_path, a__sql=source + PLPGSQL.format("", "UPDATE t SET v = 1 WHERE id = urand(10);"))
-    assert [one.table for one in moved(found)] == ["T"]
 
 
 HOT = [

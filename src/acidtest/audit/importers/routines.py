@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
@@ -53,15 +53,7 @@ def _read(file: File) -> Sequence[Routine] | None:
         raise Broken("is no SQL script: it holds what is no text")
     lines = (line if len(line) <= LINE_MAX else "" for line in file.lines)
     tokens = list(sql.tokens("\n".join(lines)[:TEXT_MAX]))
-    routines = list(_routines(tokens))
-    # A function that draws is itself a draw to those that call it.
-    drawing = frozenset(routine[name].text for routine, name in routines if _answers(routine, name))
-    temporary = {
-        _table(tokens, n + 1)[0]
-        for n, token in enumerate(tokens)
-        if token.text == "TABLE" and _text(tokens, n - 1) in ("TEMP", "TEMPORARY")
-    }
-    return [_Reader(file, RANDOM | drawing, temporary).routine(routine, name) for routine, name in routines]
+    return [_Reader(file).routine(routine, name) for routine, name in _routines(tokens)]
 
 
 def _routines(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], int]]:
@@ -73,13 +65,6 @@ def _routines(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], int]]:
         if name:
             yield list(tokens[at:end]), name - at
         at = max(end, at + 1)
-
-
-def _answers(routine: Sequence[Token], name: int) -> bool:
-    """Whether a routine returns something and draws."""
-    head = {token.text for token in routine[: name + 200] if token.kind == "word"}
-    draws = any(one.text in RANDOM and other.text == "(" for one, other in pairwise(routine))
-    return draws and bool(head & {"RETURNS", "OUT"}) and "TRIGGER" not in head
 
 
 def _text(tokens: Sequence[Token], at: int) -> str:
@@ -163,6 +148,13 @@ def _statements(body: Sequence[Token]) -> Iterator[list[Token]]:
     yield now
 
 
+def _begins(tokens: Sequence[Token], n: int) -> bool:
+    """Whether a head ends at ``n``: at AS, BEGIN, a dollar quote, or the only statement of a trigger of MySQL."""
+    text = _text(tokens, n)
+    row = text in ("UPDATE", "INSERT", "DELETE", "SET") and _text(tokens, n - 1) == "ROW"
+    return tokens[n].kind == "dollar" or text in ("BEGIN", "AS") or row
+
+
 def _split(tokens: Sequence[Token], mark: str = ",") -> list[list[Token]]:
     """At each ``mark`` that stands in no bracket."""
     parts: list[list[Token]] = [[]]
@@ -209,15 +201,13 @@ class _Reader:
     """Reads one routine."""
 
     file: File
-    random: frozenset[str]  # functions that draw
-    temporary: set[str]  # tables whose rows no other session sees
     known: dict[str, Draws] = field(default_factory=dict)  # what each variable may hold
     numbers: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))  # that are assigned to it as such
     colons: bool = False  # PSQL: a variable in a statement has a colon before it, a name without is a column
 
     def routine(self, tokens: Sequence[Token], name: int) -> Routine:
         kind = next(KINDS[t.text] for t in tokens[:name] if t.text in KINDS)
-        begin = next((n for n in range(name, len(tokens)) if self._begins(tokens, n)), len(tokens))
+        begin = next((n for n in range(name, len(tokens)) if _begins(tokens, n)), len(tokens))
         table = calls = ""
         for n in range(name, begin) if kind == "trigger" else ():
             # "FOR table" of Firebird, "ON table" of all; "EXECUTE FUNCTION name()" of PostgreSQL.
@@ -238,9 +228,7 @@ class _Reader:
             if self.known == before:
                 break
         draws = {draw for n in range(len(body)) if (draw := self._draw(body, n)) and draw.sort != "column"}
-        loop, line = max(
-            ((self._count(one), one[0].line) for one in statements), default=(0, 0), key=lambda one: one[0]
-        )
+        loop, line = max(((self._count(one), -one[0].line) for one in statements), default=(0, 0))
         return Routine(
             where=self.file.at(tokens[0].line),
             name=tokens[name].text,
@@ -248,29 +236,16 @@ class _Reader:
             table=table,
             calls=calls,
             draws=_sorted(draws),
-            writes=tuple(
-                replace(one, keys=()) if one.table in self.temporary else one for one in self._writes(statements)
-            ),
+            writes=tuple(self._writes(statements)),
             loop=loop or None,
-            loop_where=self.file.at(line) if loop else None,
+            loop_where=self.file.at(-line) if loop else None,
         )
-
-    @staticmethod
-    def _begins(tokens: Sequence[Token], n: int) -> bool:
-        """Whether a head ends at ``n``: at AS, BEGIN, a dollar quote, or the only statement of a trigger of MySQL."""
-        text = _text(tokens, n)
-        row = text in ("UPDATE", "INSERT", "DELETE", "SET") and _text(tokens, n - 1) == "ROW"
-        return tokens[n].kind == "dollar" or text in ("BEGIN", "AS") or row
 
     def _draw(self, tokens: Sequence[Token], n: int) -> Draw | None:
-        word, after = _text(tokens, n), _text(tokens, n + 1)
-        if word in self.random and after == "(":
-            return Draw(self.file.at(tokens[n].line), f"{word}()", "random")
-        return (
-            Draw(self.file.at(tokens[n].line), _text(tokens, n + 2), "column")
-            if (word, after) == ("NEW", ".")
-            else None
-        )
+        word, after, where = _text(tokens, n), _text(tokens, n + 1), self.file.at(tokens[n].line)
+        if word in RANDOM and after == "(":
+            return Draw(where, f"{word}()", "random")
+        return Draw(where, _text(tokens, n + 2), "column") if (word, after) == ("NEW", ".") else None
 
     def _held(self, tokens: Sequence[Token], *, statement: bool = True) -> Draws:
         """What a value computed from ``tokens`` depends on; within a statement of SQL names may be columns."""
