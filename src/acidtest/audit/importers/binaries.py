@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from acidtest.audit.bench import Binary, EngineName
@@ -11,7 +11,6 @@ from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.families import PRODUCTS
 from acidtest.formats import elf, pe
 from acidtest.formats.window import Window
-from acidtest.settings import numbers
 
 PROGRAMS: tuple[tuple[re.Pattern[str], EngineName], ...] = tuple(
     (re.compile(pattern), product.name) for product in PRODUCTS.values() for pattern in product.programs
@@ -24,14 +23,27 @@ AROUND = 160  # bytes before and after what is looked for
 EDGE = bytes(2 * AROUND)
 CANDIDATES_MAX = 20_000
 
-POSTGRESQL = re.compile(rb"\(PostgreSQL\) (\d{1,2}(?:\.\d{1,3}){0,2}(?:devel|beta\d{1,2}|rc\d{1,2})?)(?![\w.])")
-# Its client interface calls itself 6.3 beside the version; only the latter has the same series in words behind it.
-FIREBIRD = re.compile(rb"[A-Z]{2}-[VTDBX]((\d{1,2}\.\d{1,2})\.\d{1,3}\.\d{1,6})(?: Firebird (\d{1,2}\.\d{1,2}))?(?!\d)")
-MARIADB = re.compile(rb"(?<![\w. ])(\d{1,2}\.\d{1,2}\.\d{1,3})-MariaDB")
-MYSQL_SERIES = re.compile(rb"mysqld-(\d{1,2}\.\d{1,2})(?:\.\d{1,3})?(?![\d.])")
-MYSQL = re.compile(rb"(?:\x00|mysqld-)(\d{1,2}\.\d{1,2}\.\d{1,3})(?:-[\w.+~-]{0,60})?(?=\x00)")
-SQLITE = re.compile(rb"SQLite version (3\.\d{1,3}\.\d{1,3})")
-INTERFACE = b"6.3"
+# Words that stand beside what an engine says of its version, and the pattern of that.
+VERSIONS: dict[EngineName, tuple[re.Pattern[bytes], tuple[bytes, ...]]] = {
+    # Firebird's client interface calls itself 6.3 beside the version.
+    "firebird": (
+        re.compile(rb"[A-Z]{2}-[VTDBX](?!6\.3\.)(\d{1,2}\.\d{1,2}\.\d{1,3}\.\d{1,6})(?!\d)"),
+        (b"-V", b"-T", b"-B", b"-X", b"-D"),
+    ),
+    "mariadb": (re.compile(rb"(?<![\w. ])(\d{1,2}\.\d{1,2}\.\d{1,3})-MariaDB"), (b"-MariaDB",)),
+    "mysql": (re.compile(rb"mysqld-(\d{1,2}\.\d{1,2}\.\d{1,3})(?![\d.])"), (b"mysqld-",)),
+    "postgresql": (
+        re.compile(rb"\(PostgreSQL\) (\d{1,2}(?:\.\d{1,3}){0,2}(?:devel|beta\d{1,2}|rc\d{1,2})?)(?![\w.])"),
+        (b"(PostgreSQL) ",),
+    ),
+    "sqlite": (re.compile(rb"SQLite version (3\.\d{1,3}\.\d{1,3})"), (b"SQLite version ",)),
+}
+DEBUG: dict[EngineName, tuple[re.Pattern[bytes], tuple[bytes, ...]]] = {
+    "firebird": (re.compile(rb"([LW]I-D\d)"), (b"LI-D", b"WI-D")),
+    "mysql": (re.compile(rb"(\d\.\d{1,3}-debug)"), (b"-debug",)),
+    "mariadb": (re.compile(rb"(\d-MariaDB[\w-]{0,40}-debug)"), (b"-debug",)),
+    "postgresql": (re.compile(rb"('--enable-cassert')"), (b"--enable-cassert",)),  # of pg_config's answer
+}
 
 
 def _around(file: File, *words: bytes) -> Iterator[bytes]:
@@ -52,45 +64,9 @@ def _around(file: File, *words: bytes) -> Iterator[bytes]:
             held, done = held[whole - AROUND :], AROUND
 
 
-def _first(file: File, pattern: re.Pattern[bytes], *words: bytes) -> str:
+def _first(file: File, pattern: re.Pattern[bytes], words: Sequence[bytes]) -> str:
     found = (match[1] for seen in _around(file, *words) if (match := pattern.search(seen)))
     return next(found, b"").decode()
-
-
-def _firebird(file: File) -> str:
-    sure, other = b"", b""
-    for seen in _around(file, b"-V", b"-T", b"-B", b"-X", b"-D"):
-        for match in FIREBIRD.finditer(seen):
-            if match[3] == match[2]:
-                sure = sure or match[1]
-            elif match[2] != INTERFACE:
-                other = other or match[1]
-        if sure:
-            break
-    return (sure or other).decode()
-
-
-def _mysql(file: File) -> str:
-    """Programs name their series with their groups of options, and their version by itself, among others' of history:
-    none of those is a later one of the series."""
-    series = _first(file, MYSQL_SERIES, b"mysqld-") + "."
-    said = {match[1].decode() for seen in _around(file, series.encode()) for match in MYSQL.finditer(seen)}
-    return max((one for one in said if one.startswith(series)), key=numbers, default="")
-
-
-VERSIONS: dict[EngineName, Callable[[File], str]] = {
-    "firebird": _firebird,
-    "mariadb": lambda file: _first(file, MARIADB, b"-MariaDB"),
-    "mysql": _mysql,
-    "postgresql": lambda file: _first(file, POSTGRESQL, b"(PostgreSQL) "),
-    "sqlite": lambda file: _first(file, SQLITE, b"SQLite version "),
-}
-DEBUG: dict[EngineName, tuple[re.Pattern[bytes], tuple[bytes, ...]]] = {
-    "firebird": (re.compile(rb"([LW]I-D\d)"), (b"LI-D", b"WI-D")),
-    "mysql": (re.compile(rb"(\d\.\d{1,3}-debug)"), (b"-debug",)),
-    "mariadb": (re.compile(rb"(\d-MariaDB[\w-]{0,40}-debug)"), (b"-debug",)),
-    "postgresql": (re.compile(rb"('--enable-cassert')"), (b"--enable-cassert",)),  # of pg_config's answer
-}
 
 
 def _read(file: File) -> Sequence[Binary] | None:
@@ -99,11 +75,11 @@ def _read(file: File) -> Sequence[Binary] | None:
         return None
     if FOR_OTHERS in file.name.lower().split("/")[:-1]:
         return []
-    version = VERSIONS[engine](file)
+    version = _first(file, *VERSIONS[engine])
     # MariaDB's server went by the name of MySQL's up to 10.4.
-    if engine == "mysql" and (forks := VERSIONS["mariadb"](file)):
+    if engine == "mysql" and (forks := _first(file, *VERSIONS["mariadb"])):
         engine, version = "mariadb", forks
-    debug = engine in DEBUG and bool(_first(file, DEBUG[engine][0], *DEBUG[engine][1]))
+    debug = engine in DEBUG and bool(_first(file, *DEBUG[engine]))
     client = CLIENT.fullmatch(file.base) is not None
     with file.opened() as opened:
         try:

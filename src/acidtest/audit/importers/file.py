@@ -19,20 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from acidtest.audit.bench import (
-    Account,
-    Binary,
-    Configuration,
-    Database,
-    Harness,
-    LogEntry,
-    Mount,
-    Published,
-    Routine,
-    Statement,
-    TableRow,
-    Where,
-)
+from acidtest.audit import bench
+from acidtest.audit.bench import Where
 from acidtest.finding import Evidence
 
 TEXT_BYTES_MAX = 16 << 20  # of a text that is taken as a whole; what is longer is read so far
@@ -54,8 +42,8 @@ CODINGS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (cod
            (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 
 Part = (
-    Account | Binary | Configuration | Database | Harness | LogEntry | Mount | Published | Routine | Statement
-    | TableRow
+    bench.Account | bench.Binary | bench.Configuration | bench.Database | bench.Harness | bench.LogEntry | bench.Mount
+    | bench.Published | bench.Routine | bench.Statement | bench.TableRow
 )  # fmt: skip
 Answer = TypeVar("Answer")
 
