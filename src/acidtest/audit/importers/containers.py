@@ -168,11 +168,10 @@ def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tup
     for one in service.get("volumes") or ():
         source, target = _ends(one, held)
         if CONFIGURATION.fullmatch(target) and not target.startswith(CLOCK):
-            path = server_commands.in_kit(file.name, source)
-            reads += _files_of(file, path) if path else []
-            elsewhere = elsewhere or not path
-            if path:
+            if path := server_commands.in_kit(file.name, source):
+                reads.append(path)
                 continue
+            elsewhere = True
         made: Iterable[Mount] = ()
         if one.text is not None:
             made = server_commands.volume(resolved(one.text, held), file.at(one.line))
@@ -181,16 +180,6 @@ def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tup
         in_memory = root.says("volumes", source, "driver_opts", "type") == "tmpfs"
         mounts += [replace(mount, filesystem="tmpfs") for mount in made] if in_memory else made
     return mounts, reads, elsewhere
-
-
-def _files_of(file: File, path: str) -> list[str]:
-    """The file of that name below the kit, or those in the folder of that name."""
-    root = file.path.parents[file.name.count("/")]
-    try:
-        folder = (root / path).is_dir() and not (root / path).is_symlink()
-        return sorted(f"{path}/{one.name}" for one in (root / path).iterdir())[:50] if folder else [path]
-    except OSError:
-        return []
 
 
 def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]:

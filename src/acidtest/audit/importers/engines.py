@@ -32,6 +32,7 @@ from acidtest.audit.bench import (
     Mount,
     Side,
 )
+from acidtest.audit.declared import is_of
 from acidtest.audit.importers.file import Part
 
 # Folders of an installation that are never its root.
@@ -242,7 +243,7 @@ def _same(one: EngineName | None, other: EngineName | None) -> bool:
 
 def _is_named(group: _Group, folder: str, name: str, of: Sequence[Configuration]) -> bool:
     """Whether a group is what a file in ``folder`` calls by this name."""
-    if any(file in group.files for one in of for file in one.reads):
+    if any(is_of(file, one.reads) for one in of for file in group.files):
         return True
     path = PurePosixPath(group.home)
     return path.name.lower() == name.lower() and (folder == "." or PurePosixPath(folder) in path.parents)

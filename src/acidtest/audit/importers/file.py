@@ -38,8 +38,9 @@ TEXTS_MAX = 4_000  # of these, texts: every importer looks into one, which takes
 PARTS_MAX = 20_000  # results, sentences, configurations and so on of a kit, which are held against one another
 SPENT = "was not read to its end: the audit has read as much as it may"
 WORDS_SPENT = "the audit has looked through as many words as it may"
-CODINGS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-           (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+MARK = "\ufeff"  # of the order of bytes
+CODINGS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+           (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
 
 Part = (
     bench.Account | bench.Binary | bench.Configuration | bench.Database | bench.Harness | bench.LogEntry | bench.Mount
@@ -180,7 +181,7 @@ class File:
     @cached_property
     def first_lines(self) -> list[str]:
         """The whole lines of its first bytes."""
-        lines = _decoder(self.coding).decode(self.head).split("\n")
+        lines = _decoder(self.coding).decode(self.head).removeprefix(MARK).split("\n")
         return lines[:-1] if lines[-1] == "" or (self.size > HEAD_BYTES and len(lines) > 1) else lines
 
     def stream(self) -> Iterator[str]:
@@ -221,7 +222,7 @@ class File:
     def _blocks(self, most: int) -> Iterator[str]:
         decoder = _decoder(self.coding)
         for _, block in self.data(most, share=1):
-            yield decoder.decode(block)
+            yield decoder.decode(block).removeprefix(MARK)
         yield decoder.decode(b"", final=True)
 
     def _cut(self, line: str, number: int) -> str:
