@@ -105,9 +105,6 @@ def mysql_option(name: str, value: str | None) -> tuple[str, str]:
     return key, "ON" if value is None else value
 
 
-Parse = Callable[[Sequence[str], File], Iterator[Line]]
-
-
 @dataclass(frozen=True)
 class Kind:
     """One kind of configuration file."""
@@ -115,7 +112,7 @@ class Kind:
     name: str
     engine: EngineName
     names: re.Pattern[str]  # of files that are of this kind whatever they hold
-    parse: Parse
+    parse: Callable[[Sequence[str], File], Iterator[Line]]
     suffix: str = ""  # of the files that are read where a folder is included
 
 
@@ -148,9 +145,8 @@ def _fork(file: File, lines: Sequence[Line]) -> EngineName:
         of_system = parts[at] in ("mysql", "mysql.conf.d") and "etc" in parts[max(at - 2, 0) : at]
         if ("mariadb" in parts[at]) != ("mysql" in parts[at]) and not of_system:
             return "mariadb" if "mariadb" in parts[at] else "mysql"
-    return (
-        "mariadb" if any(isinstance(one, Setting) and one.section.startswith("mariadb") for one in lines) else "mysql"
-    )
+    groups = [one.section for one in lines if isinstance(one, Setting)]
+    return "mariadb" if any(group.startswith("mariadb") for group in groups) else "mysql"
 
 
 def _made(kind: Kind, file: File) -> Iterator[Configuration]:
@@ -238,10 +234,9 @@ class _Follower:
             values += one.settings[at : include.at]
             at = include.at
             self.left -= 1
-            found = self._targets(include, one) if self.left > 0 and len(above) < DEPTH_MAX else None
-            if found is None:
-                missing.append(include)
-            for name in found or ():
+            found = self._targets(include, one) if self.left > 0 and len(above) < DEPTH_MAX else []
+            missing += [] if found else [include]
+            for name in found:
                 self.left -= 1
                 if name in (*above, one.where.file) or self.left < 0:
                     continue
@@ -262,35 +257,22 @@ class _Follower:
             return Configuration(file.at(), engine, kind, (), whole=False)
         return _of_lines(file, engine, BY_NAME[kind], list(BY_NAME[kind].parse(lines, file)))
 
-    def _targets(self, include: Include, of: Configuration) -> list[str] | None:
-        """The files that it stands for, in the order in which they are read; None where they are not in the kit."""
+    def _targets(self, include: Include, of: Configuration) -> list[str]:
+        """The files that it stands for, in the order in which they are read; none where they are not in the kit. They
+        may lie where it says, or below a folder that was the root when it was collected."""
         path = MACRO.sub("", include.path.replace("\\", "/")).rstrip("/")
+        path += f"/*{BY_NAME[of.kind].suffix}" if include.folder else ""
         home = posixpath.dirname(of.where.file)
-        for candidate in _candidates(home, path):
-            if include.folder and candidate in self.folders:
-                return self._below(candidate, f"*{BY_NAME[of.kind].suffix}")
-            if not include.folder and candidate in self.files:
-                return [candidate]
-            folder, _, pattern = candidate.rpartition("/")
-            if "*" in pattern and (found := self._below(folder or ".", pattern)):
+        candidates = [posixpath.join(home, path)] if not path.startswith("/") and ":" not in path else []
+        parts = [one for one in path.split("/") if one not in ("", ".", "..") and not one.endswith(":")][-DEPTH_MAX:]
+        above = [home, *map(str, PurePosixPath(home).parents)] if home else [""]
+        for begin in range(len(parts) - include.folder):
+            candidates += [posixpath.join(folder, *parts[begin:]) for folder in above[:DEPTH_MAX]]
+        for candidate in map(posixpath.normpath, candidates):
+            names = self.folders.get(posixpath.dirname(candidate) or ".", [])
+            if found := fnmatch.filter(names, candidate):
                 return found
-        return None
-
-    def _below(self, folder: str, pattern: str) -> list[str]:
-        names = self.folders.get(folder, [])
-        return [one for one in names if fnmatch.fnmatchcase(posixpath.basename(one), pattern)]
-
-
-def _candidates(home: str, path: str) -> Iterator[str]:
-    """Where in a kit a file of this path may lie that a file in ``home`` includes: there, or below a folder that was
-    the root when it was collected."""
-    if not path.startswith("/") and ":" not in path:
-        yield posixpath.normpath(posixpath.join(home, path))
-    parts = [part for part in path.split("/") if part not in ("", ".", "..") and not part.endswith(":")][-DEPTH_MAX:]
-    above = [home, *(str(one) for one in PurePosixPath(home).parents)] if home else [""]
-    for begin in range(len(parts)):
-        for folder in above[:DEPTH_MAX]:
-            yield posixpath.normpath(posixpath.join(folder, *parts[begin:]))
+        return []
 
 
 def follow(parts: Sequence[tuple[str, Part]], files: Mapping[str, File]) -> tuple[list[tuple[str, Part]], set[str]]:
