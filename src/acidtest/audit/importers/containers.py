@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from typing import Any
 
 from acidtest.audit.bench import Configuration, Database, Mount, Source, Statement, Where
 from acidtest.audit.importers import blocks, documents, known, server_commands
@@ -65,24 +66,13 @@ class _Container:
         version = re.match(r"\d{1,4}", match[2] or "")
         return place if place != POSTGRESQL or (version and int(version[0]) < MOVED_IN) else ""
 
-    def parts(
-        self,
-        node: Node,
-        line: int,
-        file: File,
-        side: str,
-        mounts: Sequence[Mount],
-        reads: Sequence[str] = (),
-        *,
-        elsewhere: bool,
-    ) -> Iterator[Part]:
+    def parts(self, node: Node, file: File, side: str, mounts: Sequence[Mount], **more: Any) -> Iterator[Part]:
         """What it sets, each setting of its command in the line where it stands."""
         last = max((below.line for _, below in documents.walk(node)), default=node.line)
         lines = file.lines[node.line - 1 : min(last + 40, node.line + 1000)]
-        where, places = file.at(line), self.places
-        for part in server_commands.container(
-            self.image, self.words, self.environment, mounts, where, side, 0, places, reads, elsewhere=elsewhere
-        ):
+        where = file.at((node.get("args") or node.get("command") or node).line)
+        told = self.image, self.words, self.environment, mounts, where, side
+        for part in server_commands.container(*told, places=self.places, **more):
             if isinstance(part, Configuration) and part.source == "command line":
                 shifted = tuple(replace(one, where=file.at(node.line)) for one in part.settings)
                 yield from server_commands.placed([replace(part, settings=shifted)], lines, node.line)
@@ -102,8 +92,8 @@ def _container(node: Node, image: str, keys: Sequence[str], file: File, held: di
     # A mapping, a list of "NAME=value", or Kubernetes' list of name and value.
     pairs = [(key, one.text or "", one.line) for key, one in variables.mapping().items()] if variables else []
     for one in variables or ():
-        name, _, value = one.text.partition("=") if one.text is not None else (one.says("name"), "", one.says("value"))
-        pairs.append((name, value, one.line))
+        name, _, value = (one.text or "").partition("=")
+        pairs.append((name or one.says("name"), value or one.says("value"), one.line))
     for name, value, line in pairs:
         if name:
             environment[name], places[name] = resolved(value, held), file.at(line)
@@ -131,8 +121,7 @@ def _compose(root: Node, file: File) -> Iterator[Part]:
             continue
         mounts, reads, elsewhere = _volumes(root, service, file, held)
         elsewhere = elsewhere or any(service.get(key) is not None for key in ("env_file", "extends", "configs"))
-        line = (service.get("command") or service).line
-        yield from one.parts(service, line, file, name, mounts, reads=reads, elsewhere=elsewhere)
+        yield from one.parts(service, file, name, mounts, reads=reads, elsewhere=elsewhere)
 
 
 def _ends(volume: Node, held: dict[str, str]) -> tuple[str, str]:
@@ -212,9 +201,8 @@ def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]
                 text = f"{image} keeps its data in {place}, where no volume is mounted that outlives the pod"
                 yield Statement(file.at(one.line), "ephemeral", text)
             side = root.says("metadata", "name") or one.says("name")
-            line = (one.get("args") or one.get("command") or one).line
             elsewhere = one.get("envFrom") is not None or any(name not in maps for name in inner)
-            yield from told.parts(one, line, file, side, mounts, elsewhere=elsewhere)
+            yield from told.parts(one, file, side, mounts, elsewhere=elsewhere)
             for name in inner:
                 yield from _config_map(maps[name], file, side) if name in maps else ()
 
