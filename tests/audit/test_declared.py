@@ -157,25 +157,6 @@ def test_a_file_of_another_program_is_none(tmp_path: Path, text: str) -> None:
     assert importers.read(kit(tmp_path, text)).declared is None
 
 
-def test_front_matter_says_the_same(tmp_path: Path) -> None:
-    toml = '+++\ntitle = "of a blog"\n[benchmark]\nvaries = ["durability"]\n[benchmark.sides.one]\nfiles = ["loose"]\n+++\n'
-    yaml = "---\ntitle: of a blog\nbenchmark:\n  varies: [durability]\n  sides:\n    one:\n      files: [loose]\n---\n"
-    for number, text in enumerate((toml, yaml)):
-        declared = importers.read(kit(tmp_path / str(number), readme=f"{text}# Two engines\n")).declared
-        assert declared is not None
-        assert (declared.names, declared.sides[0].files) == ({"durability"}, ("loose",))
-        assert declared.sides[0].where.file == "README.md"
-        assert (declared.sides[0].where.line or 0) > 3
-    other = importers.read(kit(tmp_path / "other", readme="---\ntitle: of a blog\n---\n# Two engines\n"))
-    assert other.declared is None
-
-
-def test_a_wrong_key_in_front_matter_is_told(tmp_path: Path) -> None:
-    readme = "---\nbenchmark:\n  varies: [durability]\n  side: {}\n---\n"
-    with pytest.raises(BadInput, match=r'README.md: key "side" is not known'):
-        importers.read(kit(tmp_path, readme=readme))
-
-
 def test_each_rule_of_a_factor_is_a_rule() -> None:
     named = {name for factor in VARIES.values() for name in factor.rules}
     assert named <= {one.name for one in rules()}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acidtest.audit.bench import Configuration, Database, Mount, Statement
+from acidtest.audit.declared import is_of
 from acidtest.audit.importers import known
 from acidtest.audit.importers.file import File, Importer, Part
 from acidtest.formats import linear
@@ -114,7 +115,7 @@ def _with_known_files(parts: Sequence[tuple[str, Part]]) -> list[tuple[str, Part
     there = {name for name, part in parts if isinstance(part, Configuration)}
     return [
         (name, replace(part, whole=False))
-        if isinstance(part, Configuration) and part.reads and not there & set(part.reads)
+        if isinstance(part, Configuration) and part.reads and not any(is_of(name, part.reads) for name in there)
         else (name, part)
         for name, part in parts
     ]
