@@ -136,7 +136,7 @@ def _series(file: File) -> Sequence[Published] | None:
         return None
     points: list[list[float]] = []
     for line, row in cells(file):
-        column = next(name for name in row if name.startswith("throughput"))
+        column = next((name for name in row if name.startswith("throughput")), "throughput")
         points.append(sampled(row, line, next(iter(row)), column))
         if len(points) > SERIES_MAX:
             raise Broken(f"has more than {SERIES_MAX:,} intervals", line)
