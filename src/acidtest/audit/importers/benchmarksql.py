@@ -1,29 +1,17 @@
-"""BenchmarkSQL 4 to 6: its log, its files of properties, ``result.csv`` and ``runInfo.csv``, and the report that
+"""BenchmarkSQL 4 to 6: its log, its files of properties, ``result.csv``, and the report that
 generateReport.sh makes of them. See src/client/jTPCC.java and jTPCCResult.java."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from acidtest.audit.amounts import NUMBER, number
 from acidtest.audit.bench import EngineName, Published
-from acidtest.audit.importers import commands
+from acidtest.audit.importers import commands, outputs
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.outputs import (
-    N,
-    Output,
-    Row,
-    Run,
-    Samples,
-    asked_by,
-    cells,
-    line_of,
-    properties,
-    sampled,
-)
+from acidtest.audit.importers.outputs import N, Output, Row, Run, Samples
 from acidtest.families import PRODUCTS
 
 # "11:38:09,554 [Thread-7] INFO   jTPCC : Term-00, Measured tpmC (NewOrders) = 44511.25"; of 6: "… main, warehouses=10"
@@ -36,7 +24,6 @@ FIELDS = {"limittxnspermin": "asked_rate", "sutthreads": "threads", "numsutthrea
           "loadwarehouses": "warehouses", "runwarehouses": "warehouses"}  # fmt: skip
 SECRET = frozenset(("conn", "user", "password", "driver"))
 RESULT_HEAD = "run,elapsed,latency,dblatency,ttype"
-INFO_HEAD = "run,driver,driverversion,db,sessionstart"
 OVERALL = re.compile(rf"Overall (tpmC|tpmTotal):(?:\s|<[^<>]{{1,60}}>){{1,30}}{NUMBER}")
 BACKGROUND = "delivery_bg"
 
@@ -92,8 +79,10 @@ LOG = Output(
 
 
 def _properties(file: File) -> Sequence[Published] | None:
-    one = Published(file.at(1), "benchmarksql", "", script="TPC-C", engine=_engine(properties(file.first_lines)))
-    return asked_by(file, OWN, 3, _asked, one)
+    one = Published(
+        file.at(1), "benchmarksql", "", script="TPC-C", engine=_engine(outputs.properties(file.first_lines))
+    )
+    return outputs.asked_by(file, OWN, 3, _asked, one)
 
 
 def _result(file: File) -> Sequence[Published] | None:
@@ -102,8 +91,8 @@ def _result(file: File) -> Sequence[Published] | None:
         return None
     samples = Samples()
     done = orders = 0
-    for at, row in cells(file):
-        elapsed, latency = sampled(row, at, "elapsed", "latency")
+    for at, row in outputs.cells(file):
+        elapsed, latency = outputs.sampled(row, at, "elapsed", "latency")
         kind = row.get("ttype", "").strip().lower()
         if row.get("error", "").strip() not in ("0", ""):
             samples.failed += 1
@@ -119,13 +108,6 @@ def _result(file: File) -> Sequence[Published] | None:
     )  # fmt: skip
 
 
-def _info(file: File) -> Sequence[Published] | None:
-    if not file.first_lines or not file.first_lines[0].lower().startswith(INFO_HEAD):
-        return None
-    one = Published(file.at(2), "benchmarksql", file.base, planned=True, script="TPC-C")
-    return [replace(commands.filled(one, _asked(row)), engine=_engine(row)) for _, row in cells(file)]
-
-
 def _report(file: File) -> Sequence[Published] | None:
     if b"Overall tpm" not in file.head and (b"BenchmarkSQL" not in file.head or b"<html" not in file.head.lower()):
         return None
@@ -133,16 +115,17 @@ def _report(file: File) -> Sequence[Published] | None:
     if "tpmC" not in rates:
         return None
     tpm, nopm = rates.get("tpmTotal"), rates["tpmC"]
-    held = {name: of for name, of in properties(file.lines[:2_000]).items() if name in OWN | {"db", "rampupmins"}}
+    held = {
+        name: of for name, of in outputs.properties(file.lines[:2_000]).items() if name in OWN | {"db", "rampupmins"}
+    }
     one = Published(
-        file.at(line_of(file, "Overall tpmC:")), "benchmarksql", file.base, rate=tpm / 60 if tpm else None, tpm=tpm,
-        nopm=nopm, script="TPC-C", written=f"Overall tpmC: {nopm}", engine=_engine(held),
+        file.at(outputs.line_of(file, "Overall tpmC:")), "benchmarksql", file.base, tpm=tpm, nopm=nopm,
+        rate=tpm / 60 if tpm else None, script="TPC-C", written=f"Overall tpmC: {nopm}", engine=_engine(held),
     )  # fmt: skip
     return [commands.filled(one, _asked(held))]
 
 
-LOG_TEXT = Importer("BenchmarkSQL log", LOG.read)
+LOG_OUTPUT = Importer("BenchmarkSQL log", LOG.read)
 PROPERTIES = Importer("BenchmarkSQL properties", _properties)
 RESULT = Importer("BenchmarkSQL transactions", _result)
-INFO = Importer("BenchmarkSQL run", _info)
 REPORT = Importer("BenchmarkSQL report", _report)

@@ -1,5 +1,5 @@
 """k6: the summary that it prints (0.2x to 1.x), ``--summary-export`` and handleSummary's JSON, and the points of
-``--out json`` and ``--out csv``. See internal/output/summary and output/json of k6.
+``--out json``. See internal/output/summary and output/json of k6.
 
 A script with arrival-rate executors is an open loop that starts late ones late: http_req_duration counts from the
 actual start.
@@ -18,7 +18,7 @@ from acidtest.audit.bench import Published
 from acidtest.audit.importers.commands import seconds
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import load, table
-from acidtest.audit.importers.outputs import N, Output, Row, Run, Samples, cells, line_of, picked, sampled
+from acidtest.audit.importers.outputs import N, Output, Row, Run, Samples, line_of, picked
 
 MARK = r"[\s│|*#>]{0,16}[✓✗]?\s{0,4}"
 COUNT = rf"\.{{1,60}}: \s{{0,20}}(\d{{1,15}})\s{{1,20}}({N}/s)"
@@ -34,8 +34,8 @@ FIXED = {"latency_from": "actual start", "unit": "requests"}
 
 def _summed(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
     values = run.values
-    count, written = (values.get(name, values.get(f"_iterations{name}")) for name in ("_count", "_rate"))
-    if written:
+    count, written = (values.get(name, values.get(f"_iterations{name}", "")) for name in ("_count", "_rate"))
+    if count:
         rate, script = float(written.removesuffix("/s")), values.get("_script", "").strip().rpartition("/")[2]
         yield {
             "name": script,
@@ -142,14 +142,6 @@ def _moment(text: Any) -> float | None:
         return None
 
 
-def _rows(file: File) -> Sequence[Published] | None:
-    if not file.first_lines or not file.first_lines[0].startswith("metric_name,timestamp,metric_value"):
-        return None
-    rows = ((row["metric_name"], *sampled(row, at, "timestamp", "metric_value")) for at, row in cells(file))
-    return _published(file, ((metric, moment, value) for metric, moment, value in rows))
-
-
 SUMMARY_TEXT = Importer("k6 summary", SUMMARY.read)
 EXPORT = Importer("k6 summary in JSON", _json)
 POINTS = Importer("k6 points", _points)
-ROWS = Importer("k6 points in CSV", _rows)

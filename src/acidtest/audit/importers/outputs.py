@@ -26,8 +26,8 @@ from acidtest.formats import linear
 N = r"(\d{1,18}(?:[.,]\d{1,20})?)"
 RUNS_MAX = 10_000
 LINE_MAX = 8_000
-MS = {"ns": 1e-6, "nsec": 1e-6, "us": 1e-3, "usec": 1e-3, "µs": 1e-3, "ms": 1.0, "msec": 1.0, "s": 1e3, "m": 6e4,
-      "min": 6e4, "hour": 3.6e6}  # fmt: skip
+MS = {"ns": 1e-6, "nsec": 1e-6, "us": 1e-3, "usec": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "msec": 1.0, "s": 1e3,
+      "m": 6e4, "min": 6e4, "hour": 3.6e6}  # fmt: skip
 POWER = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ki": 2.0**10, "Ki": 2.0**10, "Mi": 2.0**20,
          "Gi": 2.0**30, "Ti": 2.0**40}  # fmt: skip
 LATENCY = linear.compile(r"mean|max|p\d{1,2}(?:\.\d{1,3})?")
@@ -163,7 +163,8 @@ class Output:
             return None
         runs = self._runs(file)
         published = [one for run in runs for one in self.published(file, run)]
-        whole = [one for one in published if any(getattr(one, name) is not None for name in RESULTS)] or published
+        whole = [of for of in published if not of.series or any(getattr(of, name) is not None for name in RESULTS)]
+        whole = whole or published
         is_else = self.may_measure_else and not any(run.series for run in runs)
         if not (whole or is_else) and self.broken and not PROSE.fullmatch(file.base):  # a text quotes parts of it
             raise Broken(f"is {self.broken}", runs[-1].line or runs[-1].begun if runs else first)

@@ -37,7 +37,7 @@ def _mysql(file: File) -> Sequence[LogEntry] | None:
     if not any(MYSQL_LINE.match(line) for line in file.first_lines):
         return None
     engine: EngineName = "mariadb" if re.search(rb"mariadb", file.head, re.IGNORECASE) else "mysql"
-    return list(log_lines.of_server(file.stream(), file.at, engine, log_lines.MYSQL))
+    return log_lines.of_server(file.stream(), file.at, engine, log_lines.MYSQL)
 
 
 def _postgresql(file: File) -> Sequence[LogEntry] | None:
@@ -47,7 +47,7 @@ def _postgresql(file: File) -> Sequence[LogEntry] | None:
     if not any(POSTGRESQL_WORDS.search(line) for line in file.first_lines):
         return None
     checkpoints = _Checkpoints(file)
-    entries = list(log_lines.of_server(checkpoints.passing(file.stream()), file.at, "postgresql", log_lines.POSTGRESQL))
+    entries = log_lines.of_server(checkpoints.passing(file.stream()), file.at, "postgresql", log_lines.POSTGRESQL)
     told = any(one.kind == "checkpoints-frequent" for one in entries)  # the server itself complains
     return [*entries, *(one for one in checkpoints.entries() if not (told and one.kind.startswith("checkpoints")))]
 

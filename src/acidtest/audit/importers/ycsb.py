@@ -20,7 +20,8 @@ from acidtest.audit.importers.outputs import RESULTS, N, Output, Row, Run, asked
 
 FLOAT = r"(\d{1,18}(?:\.\d{1,20})?(?:E-?\d{1,3})?)"
 THROUGHPUT, RUNTIME = "Throughput(ops/sec)", "RunTime(ms)"
-SUMMARY = rf"\[([A-Z][A-Z_-]{{1,40}}\], (?:[^,]{{0,60}}[^,\d]|Return=-?\d{{1,9}})), {FLOAT}\s*$"  # not those of a histogram's buckets
+# Not those of a histogram's buckets, whose names are numbers.
+SUMMARY = rf"\[([A-Z][A-Z_-]{{1,40}}\], (?:[^,]{{0,60}}[^,\d]|Return=-?\d{{1,9}})), {FLOAT}\s*$"
 STATUS = rf"(?:\S+ \S+ )?(\d{{1,9}}) sec: \d{{1,15}} operations; (?:{N} current ops/sec;)?"
 GO = r"([A-Z_]{2,40}) +- (Takes\(s\): .{1,400})"
 EXPORTED = re.compile(
