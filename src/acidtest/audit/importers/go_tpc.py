@@ -39,9 +39,8 @@ class _Run:
 
 
 def _read(file: File) -> Sequence[Published | Statement] | None:
-    if not any("[Summary]" in line or "[Current]" in line for line in file.first_lines):
-        return None
-    if not any("Takes(s)" in line or TABLE.fullmatch(line) for line in file.first_lines):
+    phases = [line for line in file.first_lines if "[Summary]" in line or "[Current]" in line]
+    if not any("Takes(s)" in line or TABLE.fullmatch(line) for line in phases):
         return None
     runs = [_Run()]
     in_total = False
@@ -57,10 +56,8 @@ def _read(file: File) -> Sequence[Published | Statement] | None:
             elif operation == "NEW_ORDER" and "TPM" in values:
                 run.current.append(values["TPM"] / 60)
                 run.takes_s = values.get("Takes(s)") or run.takes_s
-        total = TOTAL.match(line) or (TOTAL_TABLE.fullmatch(line) if in_total else None)
-        if total:
-            run.total = (float(total[1]), float(total[2]) if total[2] else None, float(total[3]))
-            run.line = number_
+        if total := TOTAL.match(line) or (TOTAL_TABLE.fullmatch(line) if in_total else None):
+            run.total, run.line = (float(total[1]), number(total[2]), float(total[3])), number_
         elif line.startswith("[{") and '"tpmC"' in line:
             run.total, run.line = _json_total(line, number_), number_
         elif match := WORKERS.match(line):

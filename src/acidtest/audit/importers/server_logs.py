@@ -46,10 +46,12 @@ def _postgresql(file: File) -> Sequence[LogEntry] | None:
         return None
     if not any(POSTGRESQL_WORDS.search(line) for line in file.first_lines):
         return None
-    checkpoints = _Checkpoints(file)
-    entries = log_lines.of_server(checkpoints.passing(file.stream()), file.at, "postgresql", log_lines.POSTGRESQL)
-    told = any(one.kind == "checkpoints-frequent" for one in entries)  # the server itself complains
-    return [*entries, *(one for one in checkpoints.entries() if not (told and one.kind.startswith("checkpoints")))]
+    checkpoints = _Checkpoints()
+    lines = checkpoints.passing(file.stream())
+    entries = log_lines.of_server(lines, file.at, "postgresql", log_lines.POSTGRESQL)
+    if any(one.kind == "checkpoints-frequent" for one in entries):
+        checkpoints.begun.clear()  # the server itself complains
+    return [*entries, *checkpoints.entries(file)]
 
 
 def _seconds(match: re.Match[str]) -> int | None:
@@ -60,9 +62,8 @@ def _seconds(match: re.Match[str]) -> int | None:
 class _Checkpoints:
     """Why checkpoints began, and how long one file's flush took at most: xlog.c (LogCheckpointStart, -End)."""
 
-    file: File
-    whys: list[tuple[int, bool]] = field(default_factory=list)  # the line, and whether the log's size forced it
-    next_at_once: int = 0  # forced ones that began when the one before had ended
+    begun: list[tuple[int, bool]] = field(default_factory=list)  # the line, and whether the log's size forced it
+    at_once: int = 0  # forced ones that began when the one before had ended
     stall: tuple[float, int, str] = (0.0, 0, "")
     ended_s: int | None = None  # of the day
 
@@ -75,22 +76,22 @@ class _Checkpoints:
     def _checkpoint(self, at: int, line: str) -> None:
         if match := CHECKPOINT_STARTS.match(line):
             forced, begun_s = match[4] != "time", _seconds(match)
-            self.whys.append((at, forced))
-            at_once = self.ended_s is not None and begun_s is not None and 0 <= begun_s - self.ended_s <= 1
-            self.next_at_once += forced and at_once
+            self.begun.append((at, forced))
+            if forced and self.ended_s is not None and begun_s is not None:
+                self.at_once += 0 <= begun_s - self.ended_s <= 1
         elif match := CHECKPOINT_ENDS.match(line):
             self.ended_s = _seconds(match)
             self.stall = max(self.stall, (float(match[5]), at, f"sync={match[4]} s, longest={match[5]} s"))
 
-    def entries(self) -> Iterator[LogEntry]:
-        forced = [at for at, is_forced in self.whys if is_forced]
-        if len(forced) > 1 and 2 * len(forced) > len(self.whys):
-            text = f"{len(forced):,} of {counted(len(self.whys), 'checkpoint')} began because max_wal_size was reached"
-            at_once = f", {self.next_at_once:,} as soon as the one before had ended" if self.next_at_once else ""
-            kind = "checkpoints-at-once" if self.next_at_once else "checkpoints-forced"
-            yield LogEntry(self.file.at(forced[0]), "postgresql", kind, text + at_once, len(forced))
+    def entries(self, file: File) -> Iterator[LogEntry]:
+        forced = [at for at, is_forced in self.begun if is_forced]
+        if len(forced) > 1 and 2 * len(forced) > len(self.begun):
+            text = f"{len(forced):,} of {counted(len(self.begun), 'checkpoint')} began because max_wal_size was reached"
+            text += f", {self.at_once:,} as soon as the one before had ended" if self.at_once else ""
+            kind = "checkpoints-at-once" if self.at_once else "checkpoints-forced"
+            yield LogEntry(file.at(forced[0]), "postgresql", kind, text, len(forced))
         if self.stall[0] >= STALL_S:
-            yield LogEntry(self.file.at(self.stall[1]), "postgresql", "flush-stall", self.stall[2])
+            yield LogEntry(file.at(self.stall[1]), "postgresql", "flush-stall", self.stall[2])
 
 
 MYSQL_LOG = Importer("MySQL or MariaDB log", _mysql)
