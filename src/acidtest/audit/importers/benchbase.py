@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from acidtest.audit.amounts import number, whole
 from acidtest.audit.bench import EngineName, Published
@@ -85,27 +84,21 @@ def _old(asked: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in asked.items() if (name, value) != ("asked_rate", "10000")}
 
 
-def _old_parameters(file: File) -> Sequence[Published] | None:
-    """``.ben.cnf`` of OLTP-Bench, which its results name as what was asked for."""
-    if b"<configuration" not in file.head[:400] or b"<work" not in file.head or "terminals" not in _asked(file):
-        return None
-    return [_planned(file, "oltpbench", "<configuration", _old(_asked(file)))]
-
-
 def _parameters(file: File) -> Sequence[Published] | None:
-    """The configuration itself: what a run of it would do. Beside a summary it is read with that."""
-    if b"<parameters" not in file.head:
-        return None
-    summary = file.base.endswith(".config.xml") and file.beside(f"{file.path.name[:-11]}.summary.json")
-    if b"<work" not in file.head or summary:
-        return [] if file.base.endswith(".config.xml") else None
-    return [_planned(file, "benchbase", "<parameters", _asked(file))]
-
-
-def _planned(file: File, tool: str, tag: str, asked: dict[str, str]) -> Published:
+    """The configuration itself: what a run of it would do. BenchBase's is read with the summary beside it."""
+    ours = file.base.endswith(".config.xml")
+    if b"<parameters" in file.head:
+        tool, tag, asked = "benchbase", "<parameters", _asked(file)
+        if b"<work" not in file.head or (ours and file.beside(f"{file.path.name[:-11]}.summary.json")):
+            return [] if ours else None
+    else:
+        tool, tag, asked = "oltpbench", "<configuration", _old(_asked(file)) if b"<work" in file.head else {}
+        if tag.encode() not in file.head[:400] or "terminals" not in asked:
+            return None
     kind = ENGINE.search(file.text)
-    one = Published(file.at(line_of(file, tag)), tool, file.base, planned=True)
-    return commands.filled(replace(one, engine=ENGINES.get(kind[1].upper()) if kind else None), asked)
+    engine = ENGINES.get(kind[1].upper()) if kind else None
+    one = Published(file.at(line_of(file, tag)), tool, file.base, planned=True, engine=engine)
+    return [commands.filled(one, asked)]
 
 
 def _beside(file: File, end: str, other: str) -> dict[str, str]:
@@ -162,6 +155,5 @@ def _raw(file: File) -> Sequence[Published] | None:
 SUMMARY = Importer("BenchBase summary", _summary)
 SERIES = Importer("BenchBase results", _series)
 OLD_SUMMARY = Importer("OLTP-Bench summary", _old_summary)
-OLD_PARAMETERS = Importer("OLTP-Bench configuration", _old_parameters)
 PARAMETERS = Importer("BenchBase configuration", _parameters)
 RAW = Importer("BenchBase transactions", _raw)

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -91,11 +92,9 @@ def _result(file: File, at: int, nopm: str, tpm: str, engine: str, facts: dict[s
 
 def _json(file: File) -> Sequence[Published] | None:
     """The summary of a job, or its timing alone."""
-    if file.head.lstrip()[:1] != b"{":
-        return None
-    if REPORT in file.head:
+    if file.head.lstrip()[:1] == b"{" and REPORT in file.head:
         return [_report(table(load(file)), file)]
-    if b'"NEWORD"' in file.head and b'"p99_ms"' in file.head:
+    if file.head.lstrip()[:1] == b"{" and b'"NEWORD"' in file.head and b'"p99_ms"' in file.head:
         times = picked(table(table(load(file)).get(NEW_ORDER)), TIMES)
         return [Published(file.at(1), "hammerdb", file.base, latency_ms=times, latency_from="actual start")]
     return None
@@ -125,25 +124,18 @@ def _report(report: dict[str, Any], file: File) -> Published:
 
 def _counted(report: dict[str, Any], ramp_up: float, duration: float | None) -> tuple[tuple[float, ...], float]:
     """Its count of transactions a second over the timed period, and how far apart the points lie."""
-    counted = rows(table(report.get("transaction_count")).get("series"))
-    points = list(_points(rows(counted[0].get("points")))) if counted else []
+    counted = rows(table(report.get("transaction_count")).get("series"))[:1]
+    points: list[tuple[datetime, float]] = []
+    for one in (point for of in counted for point in rows(of.get("points"))):
+        with suppress(ValueError):
+            at = datetime.strptime(str(one.get("timestamp")), "%Y-%m-%d %H:%M:%S")
+            if (value := number(one.get("value"))) is not None and 1971 < at.year < 9000:
+                points.append((at, value))
     if len(points) < 3 or duration is None or ramp_up + duration > SERIES_MAX:
         return (), 1.0
     begin = points[0][0] + timedelta(minutes=ramp_up)
-    end = begin + timedelta(minutes=duration)
-    kept = tuple(tpm / 60 for at, tpm in points if begin < at <= end)
+    kept = tuple(tpm / 60 for at, tpm in points if begin < at <= begin + timedelta(minutes=duration))
     return kept, max((points[2][0] - points[1][0]).total_seconds(), 1.0)
-
-
-def _points(points: Sequence[dict[str, Any]]) -> Iterator[tuple[datetime, float]]:
-    for one in points:
-        value = number(one.get("value"))
-        try:
-            at = datetime.strptime(str(one.get("timestamp")), "%Y-%m-%d %H:%M:%S")
-        except ValueError:
-            continue
-        if value is not None and 1971 < at.year < 9000:
-            yield at, value
 
 
 def _engine(word: str) -> EngineName | None:

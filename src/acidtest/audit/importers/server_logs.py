@@ -1,4 +1,4 @@
-"""Logs of MySQL, MariaDB and PostgreSQL: what of them a benchmark should fear, and its checkpoints."""
+"""Logs of Firebird, MySQL, MariaDB and PostgreSQL: what of them a benchmark should fear, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -31,6 +31,11 @@ CHECKPOINT_STARTS = linear.compile(rf"{AT} starting: (?:immediate |force |wait )
 CHECKPOINT_ENDS = linear.compile(
     rf"{AT} complete: .{{0,400}}?\bsync=(\d{{1,9}}\.\d{{1,9}}) s, .{{0,200}}?longest=(\d{{1,9}}\.\d{{1,9}}) s"
 )
+
+
+def _firebird(file: File) -> Sequence[LogEntry] | None:
+    is_log = file.base.startswith("firebird") and file.base.endswith(".log")
+    return log_lines.of_firebird(file.lines, file.at) if is_log else None
 
 
 def _mysql(file: File) -> Sequence[LogEntry] | None:
@@ -94,5 +99,6 @@ class _Checkpoints:
             yield LogEntry(file.at(self.stall[1]), "postgresql", "flush-stall", self.stall[2])
 
 
+FIREBIRD_LOG = Importer("firebird.log", _firebird)
 MYSQL_LOG = Importer("MySQL or MariaDB log", _mysql)
 POSTGRESQL_LOG = Importer("PostgreSQL log", _postgresql)
