@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from acidtest.audit.amounts import number
 from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers.file import File, Importer
 from acidtest.formats import linear
@@ -14,10 +13,10 @@ SERIES_MAX = 2_000
 BYTES_MAX = 1 << 20
 LINE_MAX = 4_000
 SAMPLE = linear.compile(
-    r"\s*([a-zA-Z_:][\w:]{0,200})_(bucket|sum|count)(?:\{([^}]*)\})?\s{1,9}([\d.+eE-]{1,30}|NaN)"
+    r"\s*([a-zA-Z_:][\w:]{0,200})_(bucket|sum|count)(?:\{([^}]*)\})?\s{1,9}(\d{1,18}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,2})?|NaN)"
     r"(?:\s{1,9}\d{1,16})?\s*$"
 )
-LIMIT = linear.compile(r"(?:^|,)\s*le=\"([^\"]{1,30})\",?")
+LIMIT = linear.compile(r"(?:^|,)\s*le=\"(\d{1,15}(?:\.\d{1,15})?(?:e[+-]?\d{1,2})?|\+Inf)\",?")
 TIMED = {"seconds": 1e3, "milliseconds": 1.0, "ms": 1.0, "microseconds": 1e-3, "us": 1e-3, "duration": 1e3,
          "latency": 1e3}  # fmt: skip
 WHAT = r"(?:values?|samples?|latenc(?:y|ies)|measurements?|recordings?)"
@@ -40,11 +39,11 @@ def _exposed(file: File) -> Sequence[Published] | None:
             continue
         labels = match[3] or ""
         limit = LIMIT.search(labels)
-        key = match[1], LIMIT.sub("", labels).strip(", ") if limit else labels.strip(", ")
+        key = match[1], LIMIT.sub("", labels).strip(", ")
         value = float(match[4]) if match[4] != "NaN" else 0.0
         if match[2] == "bucket" and limit:
             lines.setdefault(key, at)
-            of[key][float("inf") if limit[1] == "+Inf" else number(limit[1]) or float(limit[1])] = value
+            of[key][float(limit[1])] = value
         elif match[2] == "sum":
             sums[key] = value
     return [one for key in of if (one := _published(file, lines[key], key, of[key], sums.get(key)))] or None
@@ -62,8 +61,7 @@ def _published(
         return None
     latency = {"mean": scale * whole / count} if whole is not None else {}
     for short, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
-        limit = next((limit for limit in finite if buckets[limit] >= share * count), finite[-1])
-        latency[short] = scale * limit
+        latency[short] = scale * next((limit for limit in finite if buckets[limit] >= share * count), finite[-1])
     return Published(
         file.at(at), "prometheus", f"{name}{{{labels}}}" if labels else name, unit="requests", latency_ms=latency,
         latency_from="actual start", ceiling_ms=scale * finite[-1], parameters={"count": f"{count:.0f}"},

@@ -34,16 +34,16 @@ FIXED = {"latency_from": "actual start", "unit": "requests"}
 
 def _summed(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
     values = run.values
-    count, written = (values.get(name, values.get(f"_iterations{name}", "")) for name in ("_count", "_rate"))
-    if count:
-        rate, script = float(written.removesuffix("/s")), values.get("_script", "").strip().rpartition("/")[2]
+    count, rate = (run.get(name) for name in (("_count", "rate") if "rate" in values else ("_often", "_iterations")))
+    if count is not None and rate is not None:
+        script = values.get("_script", "").strip().rpartition("/")[2]
         yield {
             "name": script,
             "script": script,
             "rate": rate,
-            "written": written,
+            "written": values.get("written", values.get("_written")),
             "terminals": values.get("terminals") or run.get("_vus"),
-            "measured_s": seconds(values.get("_took", "")) or (int(count) / rate if rate else None),
+            "measured_s": seconds(values.get("_took", "")) or (count / rate if rate else None),
             "answered_ms": _times(values.get("_answered", "")),
             **_times(values.get("_times", "")),
         }
@@ -66,8 +66,8 @@ SUMMARY = Output(
         Row("part", rf"{MARK}{OF_DURATIONS}\.{{1,60}}: (.{{1,300}})", ("_times",)),
         Row("value", rf"{MARK}\{{ expected_response:true \}}\.{{1,60}}: (.{{1,300}})", ("_answered",), first=True),
         Row("part", rf"{MARK}{OF_FAILURES}\.{{1,60}}: [\d.]{{1,9}}%\s{{1,20}}(?:✓ )?(\d{{1,15}})\b", ("errors",)),
-        Row("result", rf"{MARK}{OF_REQUESTS}{COUNT}", ("_count", "_rate")),
-        Row("result", rf"{MARK}iterations{COUNT}", ("_iterations_count", "_iterations_rate")),
+        Row("result", rf"{MARK}{OF_REQUESTS}{COUNT}", ("_count", "written", "rate")),
+        Row("result", rf"{MARK}iterations{COUNT}", ("_often", "_written", "_iterations")),
         Row("part", rf"{MARK}{OF_VUS}\.{{1,60}}: \s{{0,20}}(\d{{1,9}})", ("terminals",)),
     ),
     FIXED,

@@ -108,7 +108,7 @@ OUTPUT = Output(
         Row("ahead", r"(?:.*Command line:|.*java .*\b(?:site\.ycsb|com\.yahoo\.ycsb)\.Client) (.+)", ("_command",)),
         Row("ahead", r'"([\w.]{1,60})"="([^"]{0,200})"\s*$', ("=_= ",)),
         Row("result", r"\[OVERALL\], RunTime\(ms\), (\S+)", ("_runtime",)),
-        Row("result", r"\[OVERALL\], Throughput\(ops/sec\), (\S+)", ("_throughput",)),
+        Row("result", rf"\[OVERALL\], Throughput\(ops/sec\), {FLOAT}", ("rate",)),
         Row("part", SUMMARY, ("=_of ",)),
         Row("interval", STATUS, ("at", "rate")),
         Row("part", GO, ("=_go ",)),
