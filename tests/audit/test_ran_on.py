@@ -58,14 +58,6 @@ def test_no_run_that_is_known_to_be_short(script: str, tmp_path: Path) -> None:
     assert not found(tmp_path, "too-short-run", {"README.md": TABLE, "bench.sh": script})
 
 
-def test_the_default_of_a_program_is_a_note(tmp_path: Path) -> None:
-    program = (
-        "parser.add_argument('--duration', default=30)\nparser.add_argument('--concurrency', default=4)\n# benchmark\n"
-    )
-    (one,) = found(tmp_path, "too-short-run", {"README.md": TABLE, "bench.py": program})
-    assert one.severity == "note"
-
-
 def test_threads_that_have_no_client(tmp_path: Path) -> None:
     (one,) = found(tmp_path, "generator-threads", {"README.md": TABLE, "run.sh": "pgbench -c 5 -j 6 -T 600 bench\n"})
     assert "6 threads are asked for, and there are 5 clients" in one.text
@@ -253,17 +245,6 @@ def test_a_job_that_is_called_what_it_is_not(tmp_path: Path) -> None:
 def test_a_file_of_several_jobs_is_called_nothing(tmp_path: Path) -> None:
     jobs = "fio --name=a --rw=randwrite --bs=4k --size=1g\nfio --name=b --rw=randread --bs=4k --size=1g\n"
     assert not found(tmp_path, "workload-differs", {"seq.sh": jobs})
-
-
-def test_programs_that_ask_for_another_load_on_each_side(tmp_path: Path) -> None:
-    program = "# benchmark\nBATCH_SIZE = {batch}\nROWS = 100000\nTHREADS = 8\n"
-    files = {"bench_postgres.py": program.format(batch=1000), "bench_mongo.py": program.format(batch=1)}
-    files = {name.replace("mongo", "mongodb"): text for name, text in files.items()}
-    (one,) = found(tmp_path, "workload-differs", files)
-    assert (one.severity, one.certainty) == ("doubtful", "guessed")
-    assert "1 with mongodb" in one.text
-    alike = {name: program.format(batch=1000) for name in files}
-    assert not found(tmp_path, "workload-differs", alike)
 
 
 SETUP = "import Database from 'better-sqlite3';\nexport function setup(path) {\n  const db = new Database(path);\n"
