@@ -17,7 +17,6 @@ HASTENED = 1.05  # times that answers take longer than all requests do
 @rule(
     "failed-in-latency",
     severity="invalid",
-    over=Bench,
     says="The latencies are of what failed too, and a request that fails is answered sooner than one that is served.",
     remedy="Tell the latencies of what was answered as expected, and the share that failed.",
     disproved_by="the tool's latencies of what was answered as expected alone, if they are the same",
@@ -46,7 +45,6 @@ def _hastened(bench: Bench) -> Iterator[Seen]:
 @rule(
     "throughput-is-not-goodput",
     severity="invalid",
-    over=Bench,
     says="The rate counts transactions that failed: an error is often faster than an answer.",
     remedy="Count only what succeeded, and tell the failures beside it.",
     disproved_by="a count of answers without those that failed, with the same rate",
@@ -92,7 +90,6 @@ def _counts_failures(one: Published) -> Seen | None:
 @rule(
     "errors-counted-as-success",
     severity="doubtful",
-    over=Bench,
     says="A program does not look whether its statements succeed, or makes a result of a failure: an error counts "
     "as an answer, and as a fast one.",
     remedy="Look at each answer, count failures apart, and publish how many there were.",

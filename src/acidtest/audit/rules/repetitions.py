@@ -49,7 +49,6 @@ CELL = re.compile(r"[*_`~≈ ]{0,4}[-+]?\d")
 @rule(
     "few-repetitions",
     severity="doubtful",
-    over=Bench,
     says="Rates are compared that were measured too few times to tell a difference from chance.",
     remedy=f"Repeat every run at least {REPETITIONS_FOR_INTERVAL} times and give an interval.",
     disproved_by="further runs of the same that are not in the kit",
