@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acidtest.audit.amounts import number
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
 from acidtest.finding import Found, rule
 
 FAILED_MOST = 0.05
-ROUNDED = 0.01  # of a rate that is all that was sent by the time that it took
 HASTENED = 1.05  # times that answers take longer than all requests do
 
 
@@ -55,25 +53,6 @@ def throughput_is_not_goodput(bench: Bench) -> Iterator[Found]:
     failing = [seen for one in bench.measured if (seen := _counts_failures(one))]
     yield from gathered(seen for seen in failing if seen.of.tool not in OVER_HTTP)
     yield from gathered((seen for seen in failing if seen.of.tool in OVER_HTTP), "guessed")
-    yield from gathered(seen for one in bench.others if one.told and (seen := _counts_all(one)))
-
-
-def _counts_all(one: Published) -> Seen | None:
-    """Of a row that tells how many were sent: its rate is that of all."""
-    if not one.rate or not one.failed_share or one.failed_share < FAILED_MOST or not one.tried:
-        return None
-    beside = (number(value) for value in one.parameters.values())  # times that no unit tells as such
-    times = filter(None, (one.measured_s, one.took_s, *beside))
-    seconds = next((s for s in times if abs(one.rate * s - one.tried) <= ROUNDED * one.tried), None)
-    if seconds is None:
-        return None
-    good = one.tried * (1 - one.failed_share) / seconds
-    text = f"{called(one)}: {rate(one)} are {one.tried:,} sent in {seconds:g} s, {one.failed_share:.0%} of which failed"
-    evidence = (
-        one.where.says(f"{rate(one)}, {one.tried:,} in {seconds:g} s"),
-        one.where.says(f"{good:,.1f} a second succeeded"),
-    )
-    return Seen(one, text, evidence, one.failed_share)
 
 
 def _counts_failures(one: Published) -> Seen | None:

@@ -20,7 +20,6 @@ IOPS_TOLERANCE = 1.1  # a volume may give a little more than was paid for
 NEW_ORDERS = 10 / 23  # of the mix
 RARE = 3.0  # standard errors: one share in 370 is further off by chance
 NEW_ORDERS_MOST = 0.5
-NEW_ORDERS_LEAST = 0.25  # HammerDB's own are 0.43; its old counts for MySQL, that has twice the commits, 0.33
 TPMC_PER_WAREHOUSE = 12.86
 CLIENTS_A_THREAD_MOST = 50
 FAILED_MOST = 0.01
@@ -213,22 +212,6 @@ def new_order_share(bench: Bench) -> Iterator[Found]:
     )
 
 
-@rule(
-    "new-order-share-low",
-    severity="doubtful",
-    says="Less than a quarter of all transactions are new orders: the server did other work, or new orders failed.",
-    remedy="Look for errors in the tool's log and for other clients of the server.",
-    disproved_by="a script of the driver with another mix",
-    source="TPC-C, clause 5.2.3; HammerDB's pgoltp.tcl: 10 new orders in 23 transactions",
-)
-def new_order_share_low(bench: Bench) -> Iterator[Found]:
-    yield from gathered(
-        _share(one)
-        for one in bench.published
-        if one.nopm and one.tpm and one.nopm < NEW_ORDERS_LEAST * one.tpm and not _by_chance(one)
-    )
-
-
 def _by_chance(one: Published) -> bool:
     """Whether so few transactions were drawn, as far as that is known, that the mix gives such a share by chance."""
     if not (one.nopm and one.tpm and one.measured_s):
@@ -257,19 +240,6 @@ def _share(one: Published) -> Seen:
 )
 def goodput_above_throughput(bench: Bench) -> Iterator[Found]:
     yield from gathered(_above(one) for one in bench.published if one.tool != "benchbase" and _is_above(one))
-
-
-@rule(
-    "benchbase-goodput",
-    severity="doubtful",
-    says="BenchBase's goodput counts what succeeded in the warm-up too, over the time of the measurement alone.",
-    remedy="Take its throughput less the failures; its goodput is too high by the warm-up's share.",
-    disproved_by="a run without a warm-up in which it is above the throughput too",
-    source="BenchBase's Worker.java: doWork counts a success in every state; Results.java: requestsPerSecondGoodput "
-    "divides by the measured time",
-)
-def benchbase_goodput(bench: Bench) -> Iterator[Found]:
-    yield from gathered(_above(one) for one in bench.published if one.tool == "benchbase" and _is_above(one))
 
 
 def _is_above(one: Published) -> bool:
