@@ -68,7 +68,6 @@ SILENT: dict[str, set[str]] = {
     "what the study claims": {"claim-does-not-follow"},
     "rates, latencies and repetitions": {
         "below-scale",
-        "benchbase-goodput",
         "closed-loop-stall",
         "faster-than-it-turns",
         "first-run-differs",
@@ -81,7 +80,6 @@ SILENT: dict[str, set[str]] = {
         "late-ones-skipped",
         "many-failed",
         "new-order-share",
-        "new-order-share-low",
         "no-checkpoint",
         "no-steady-state",
         "no-warm-up",
