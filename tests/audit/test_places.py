@@ -472,7 +472,7 @@ def test_the_account_of_another_service_is_none_of_ours(tmp_path: Path) -> None:
     assert [one.name for one in parts(tmp_path, windows.IMPORTER, text) if isinstance(one, Account)] == [".\\fb"]
 
 
-WRITTEN = [("4 GB", "4GB"), ("1.024 MB", "1024MB"), ("0,9", "0.9"), ("0.9", "0.9"), ("16 384", "16384"), ("1,024", "1024"), 
+WRITTEN = [("4 GB", "4GB"), ("1.024 MB", "1024MB"), ("0,9", "0.9"), ("0.9", "0.9"), ("16 384", "16384"), ("1,024", "1024"),
            ("1\u202f024 MB", "1024MB"), ("1.100", "1.100"), ("4.0", "4.0"), ("1.000.000", "1000000"), ("128MB", "128MB"), ("`on`", "on"),
            ("1,5G", "1.5G"), ("10min", "10min"), ("it is 3", "it is 3"), ("", "")]  # fmt: skip
 

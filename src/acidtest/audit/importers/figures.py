@@ -18,6 +18,7 @@ from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import load
 from acidtest.audit.importers.tables import CELL_MAX, PROSE, Row, Table, of_file
 from acidtest.families import PRODUCTS
+from acidtest.formats import linear
 
 SECOND = r"(?: ?(?:per|a|/) ?s(?:ec(?:ond)?s?)?\b)"
 COUNTED = (
@@ -65,15 +66,15 @@ WAITS = re.compile(r"\b(?:timeout|interval|delay|sleep|period|ttl|think)\b")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # A heading of what is counted beside the figures, by the whole of it or by a word in it.
 COUNTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("runs", re.compile(r"n|(?:(?:number|no\.?) of )?(?:runs|rounds|samples|repetitions|repeats|trials)")),
-    ("repetition", re.compile(r"#|(?:run|rep|repetition|iteration|trial|attempt|pass)(?: ?(?:no\.?|number|#|id))?")),
-    ("clients", re.compile(
+    ("runs", linear.compile(r"n|(?:(?:number|no\.?) of )?(?:runs|rounds|samples|repetitions|repeats|trials)")),
+    ("repetition", linear.compile(r"#|(?:run|rep|repetition|iteration|trial|attempt|pass)(?: ?(?:no\.?|number|#|id))?")),
+    ("clients", linear.compile(
         r".*\b(?:threads?|clients?|terminals?|conn(?:ection)?s?|vus?|(?:virtual |v)?users?|concurrency|sessions?|"
         r"workers?)\b.*")),
-    ("scale", re.compile(r".*\b(?:scal(?:e|ing)(?: factor)?|warehouses?|sf)\b.*")),
-    ("tried", re.compile(r"total|sent|attempts|attempted|issued|requests|(?:total|sent|all) \w+s")),
-    ("succeeded", re.compile(r"successful|succeeded|success(?:es)?|ok|(?:successful|succeeded) \w+s")),
-    ("failed", re.compile(r".*\b(?:errors?|fail(?:ed|ures?)|aborts?|aborted|rollbacks?)\b.*")),
+    ("scale", linear.compile(r".*\b(?:scal(?:e|ing)(?: factor)?|warehouses?|sf)\b.*")),
+    ("tried", linear.compile(r"total|sent|attempts|attempted|issued|requests|(?:total|sent|all) \w+s")),
+    ("succeeded", linear.compile(r"successful|succeeded|success(?:es)?|ok|(?:successful|succeeded) \w+s")),
+    ("failed", linear.compile(r".*\b(?:errors?|fail(?:ed|ures?)|aborts?|aborted|rollbacks?)\b.*")),
 )  # fmt: skip
 SHARES = (
     ("failed share", re.compile(r"(?:errors?|fail(?:ed|ures?)?)[ -]?(?:rate|ratio|share|percent(?:age)?|%|\(%\))")),

@@ -45,6 +45,9 @@ VARIABLE = re.compile(
 )
 HELM = re.compile(r"(?:--set(?:-string)?[= ]|,)[\"']?(?:[\w-]{1,40}\.){0,9}([A-Za-z][\w-]{2,63})=[\"']?([\w.+-]{1,60})")
 WORD = re.compile(r"\w{1,40}")
+QUOTED = re.compile(
+    r"(?:[^'\"#\\]|\\.|'[^']*+'|\"(?:[^\"\\]|\\.)*+\")*+", re.DOTALL
+)  # what stands before an open quote
 HEREDOC = re.compile(r"<<-?\s{0,3}([\"']?)(\w{1,40})\1")
 ECHO = re.compile(
     r"\b(?:echo|printf)\s++(?:-[en]++\s++)?(\"[^\"]{1,500}\"|'[^']{1,500}'|[^\s>|;][^>|;]{0,79}+)\s*+(?:>>?|\|\s*(?:sudo\s+)?tee)"
@@ -92,20 +95,9 @@ def _joined(lines: Sequence[str], at: int) -> tuple[str, int]:
 
 
 def _open(text: str) -> bool:
-    """Whether a quote is open at the end. Looked for from the beginning each time, in texts of some lines."""
-    quote, skip = "", False
-    for char in text[:8192]:
-        if skip:
-            skip = False
-        elif char == "\\" and quote != "'":
-            skip = True
-        elif quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char == "#" and not quote:
-            return False
-    return bool(quote)
+    """Whether a quote is open at the end, outside of a comment."""
+    closed = QUOTED.match(text[:8192])
+    return closed is not None and text[closed.end() : closed.end() + 1] in ("'", '"')
 
 
 def of_lines(
@@ -122,7 +114,11 @@ def of_lines(
     while at < len(lines) and found < FOUND_MAX and lexed < LEXED_MAX:
         line, begin = lines[at], at
         head = line[:LINE_SHORT]
-        if "<<" in head and (match := HEREDOC.search(head)) and (end := _after(ends[match[2]], at)):
+        match = HEREDOC.search(head) if "<<" in head else None
+        words_alone = ends[match[2]] if match else []
+        place = bisect_right(words_alone, at)
+        if match and place < len(words_alone):
+            end = words_alone[place]
             body = [resolved(one[:LINE_SHORT], held) if not match[1] else one for one in lines[at + 1 : end]]
             written = list(blocks.of_lines(body, file, first + at + 1, context=line[:LINE_SHORT]))
             yield from written
@@ -164,12 +160,6 @@ def _helm(command: str, lines: Sequence[str], file: File, first: int) -> Iterato
         for part in server_commands.placed([one], lines, first):
             if isinstance(part, Configuration):
                 yield part
-
-
-def _after(numbers: Sequence[int], at: int) -> int:
-    """The first of the numbers, which ascend, above ``at``; 0 of none."""
-    place = bisect_right(numbers, at)
-    return numbers[place] if place < len(numbers) else 0
 
 
 def _changed(line: str, file: File, number: int) -> Iterator[Configuration]:
