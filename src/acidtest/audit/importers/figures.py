@@ -65,9 +65,9 @@ PER_CALL = re.compile(
 WAITS = re.compile(r"\b(?:timeout|interval|delay|sleep|period|ttl|think)\b")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # A heading of what is counted beside the figures, by the whole of it or by a word in it.
-COUNTS: tuple[tuple[str, re.Pattern[str]], ...] = (
+COUNTS = (
     ("runs", linear.compile(r"n|(?:(?:number|no\.?) of )?(?:runs|rounds|samples|repetitions|repeats|trials)")),
-    ("repetition", linear.compile(r"#|(?:run|rep|repetition|iteration|trial|attempt|pass)(?: ?(?:no\.?|number|#|id))?")),
+    ("repetition", linear.compile(r"#|(?:run|rep|repetition|iteration|trial|attempt|pass)(?: ?(?:no\.?|#|id))?")),
     ("clients", linear.compile(
         r".*\b(?:threads?|clients?|terminals?|conn(?:ection)?s?|vus?|(?:virtual |v)?users?|concurrency|sessions?|"
         r"workers?)\b.*")),
@@ -256,8 +256,8 @@ def _role(text: str, cells: Sequence[str]) -> Role | None:
     filled = [cell for cell in cells[:SAMPLE] if cell]
     if sum(_amount(cell) is not None for cell in filled) * 2 <= len(filled):
         return None
-    for kind, pattern in COUNTS:
-        if pattern.fullmatch(low.strip()):
+    for kind, counts in COUNTS:
+        if counts.fullmatch(low.strip()):
             # "64 clients": the figures below are of something else.
             return None if kind in ("clients", "scale") and re.search(r"\d", low) else Role(kind)
     return None
@@ -408,8 +408,8 @@ def statistic_of(low: str) -> str:
 def _whose(said: str, low: str, unit: str) -> str:
     at = low.find(unit)
     rest = said[:at] + " " + said[at + len(unit) :] if at >= 0 else said
-    for pattern in (PERCENTILE, *(pattern for _, pattern in STATISTICS), DROPPED):
-        rest = re.sub(pattern.pattern, " ", rest, flags=re.IGNORECASE)
+    for dropped in (PERCENTILE, *(statistic for _, statistic in STATISTICS), DROPPED):
+        rest = re.sub(dropped.pattern, " ", rest, flags=re.IGNORECASE)
     return " ".join(rest.split()).strip(" -=.·")
 
 

@@ -70,21 +70,7 @@ TIMED = re.compile(
 ASSIGNED = re.compile(
     r"[\s\-'\"*|`]{0,20}(?:loose[-_]|--)?([A-Za-z][\w.\-]{3,60})['\"`]?\s{0,20}[=:|]\s{0,20}['\"`]?[\w.\-/]"
 )
-CELLS = re.compile(r"[\s|;,│┃║]{1,40}")
-SPEAKS = re.compile(r"bench|result|qps|tps|latenc|throughput|seconds|iops|perf", re.IGNORECASE)
-# What measures, where no unit stands: kinds of work and how many do it.
-WORK = linear.compile(
-    r"\b(?:reads?|writes?|inserts?|updates?|deletes?|selects?|scans?|quer(?:y|ies)|random|sequential|commits?|"
-    r"threads?|clients?|connections?|terminals?|users|workloads?|oltp|tpc[-_]?[bch]|mixed|r/w|rw)\b",
-    linear.I,
-)
-NO_FIGURES = linear.compile(
-    r"\b(?:version|ports?|years?|dates?|price|cost|usd|default|recommended|parameters?|settings?|options?|id|type|"
-    r"vcpus?|cores?|ram|memory|columns?|description|spec|value|unit)\b",
-    linear.I,
-)
-ROWS_NEEDED, TIMES_NEEDED, SETTINGS_NEEDED = 5, 3, 2
-CELLS_NEEDED = 6  # figures of a table that says no unit
+TIMES_NEEDED, SETTINGS_NEEDED = 3, 2
 TOLD_MAX = 50  # of a text
 
 
@@ -146,7 +132,7 @@ def _in_prose(file: File, parts: Sequence[Part]) -> Iterator[Evidence]:
     for begin, end in tables.blocks(lines_of_text):
         if (read | told).isdisjoint(range(begin, end + 2)):
             block = lines_of_text[begin:end]
-            if found := _rates(block) or _rows(block, file.name) or _settings(block):
+            if found := _rates(block) or _settings(block):
                 yield Evidence(f"a block of figures or settings: {found[1]}", file.name, begin + found[0])
 
 
@@ -158,7 +144,7 @@ def _in_text(file: File) -> Iterator[Evidence]:
     if table := next((one for one in tables.delimited(lines) if _measures(one)), None):
         yield _table(table, file)
         return
-    if not CONFIGURES.fullmatch(file.base) and (figures := _rates(lines) or _rows(lines, file.name)):
+    if not CONFIGURES.fullmatch(file.base) and (figures := _rates(lines)):
         yield Evidence(f"holds figures: {figures[1]}", file.name, figures[0])
     if setting := _settings(lines):
         yield Evidence(f"holds settings: {setting[1]}", file.name, setting[0])
@@ -187,19 +173,6 @@ def _rates(lines: Sequence[str]) -> tuple[int, str] | None:
     return timed[0] if len(timed) >= TIMES_NEEDED else None
 
 
-def _rows(lines: Sequence[str], name: str) -> tuple[int, str] | None:
-    """The first of several lines that are mostly figures, in a file that speaks of a measurement."""
-    run = 0
-    for number, line in enumerate(lines, start=1):
-        cells = CELLS.split(line[:LINE_MAX].strip(" |\t"))
-        numeric = sum(map(tables.is_numeric, cells))
-        run = run + 1 if numeric >= 2 and 2 * numeric >= len(cells) else 0
-        if run >= ROWS_NEEDED:
-            first = number - ROWS_NEEDED
-            return (first + 1, _quoted(lines[first])) if SPEAKS.search("\n".join((name, *lines[:200]))) else None
-    return None
-
-
 def _settings(lines: Sequence[str]) -> tuple[int, str] | None:
     """The first of several lines that set what an engine's manual knows."""
     engines = map(settings.of, ("firebird", "postgresql", "mysql", "mariadb"))
@@ -213,15 +186,11 @@ def _settings(lines: Sequence[str]) -> tuple[int, str] | None:
 
 
 def _measures(table: tables.Table) -> bool:
-    """Whether it has figures and words that measure something, or figures alone under or beside kinds of work: their
-    unit stands somewhere else, or nowhere."""
+    """Whether it has figures, and words that measure something."""
     cells = [cell for row in table.rows for cell in row.cells[1:] if cell]
     numeric = sum(tables.is_numeric(cell.split(" ")[0]) for cell in cells)
-    said = " ".join((*table.head, *(row.cells[0] for row in table.rows[:50] if row.cells))).replace("_", " ")
-    if numeric >= 2 and 3 * numeric >= len(cells) and HEADED.search(said):
-        return True
-    of_work = numeric >= CELLS_NEEDED and 4 * numeric >= 3 * len(cells) and WORK.search(said)
-    return bool(of_work) and NO_FIGURES.search(" ".join(table.head)) is None
+    words = " ".join((*table.head, *(row.cells[0] for row in table.rows[:50] if row.cells))).replace("_", " ")
+    return numeric >= 2 and 3 * numeric >= len(cells) and HEADED.search(words) is not None
 
 
 def _table(table: tables.Table, file: File) -> Evidence:

@@ -13,6 +13,7 @@ from statistics import fmean
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.figures import rate_of, statistic_of, value_of
 from acidtest.audit.importers.file import File, Importer
+from acidtest.audit.importers.left_over import CONFIGURES, SOURCE
 from acidtest.audit.importers.tables import PROSE, blocks
 from acidtest.formats import linear
 
@@ -63,11 +64,6 @@ KNOWN = re.compile(
 SETS = re.compile(
     r"(?:^|[\s\"'`=])--?[A-Za-z]|[{}$]|\b(?:target|wanted|limit|max|expected|goal|threshold)\b", re.IGNORECASE
 )
-SOURCE = re.compile(
-    r".*\.(?:py|js|mjs|ts|tsx|go|java|kt|scala|c|h|cc|cpp|hpp|cs|rs|rb|php|pl|lua|r|jl|swift|sql|tcl|awk|bat|cmd|"
-    r"ps1|sh|bash|ya?ml|json|xml|toml|ini|conf|cnf|cfg|env|properties|svg|css|scss|sass|less|ipynb|lock|sum|j2|tpl|tf|mk)"
-    r"|dockerfile.*|makefile.*|\.\w.*"
-)
 
 
 def _in_prose(file: File) -> Sequence[Published] | None:
@@ -82,7 +78,8 @@ def _in_prose(file: File) -> Sequence[Published] | None:
 
 
 def _alone(file: File) -> Sequence[Published] | None:
-    if PROSE.fullmatch(file.base) or file.size > BYTES_MAX or b"\0" in file.head[:4096] or SOURCE.fullmatch(file.base):
+    source = any(pattern.fullmatch(file.base) for pattern in (SOURCE, CONFIGURES)) or file.base.endswith(".json")
+    if source or PROSE.fullmatch(file.base) or file.size > BYTES_MAX or b"\0" in file.head[:4096]:
         return None
     heads = (one[:LINE_MAX] for one in file.first_lines)
     if not any(pattern.search(one) for one in heads for pattern in (BEHIND, BEFORE, TOOK, WALL, GO)):
