@@ -155,7 +155,6 @@ COMMANDS = [
     ('echo "fsync=off" | sudo tee -a /etc/postgresql/16/main/postgresql.conf', {("postgresql", "fsync", "off", 1)}),
     ("sed -i 's/#shared_buffers = 128MB/shared_buffers = 40GB/' postgresql.conf", {("postgresql", "shared_buffers", "40GB", 1)}),
     ("sudo -u postgres sed -i -e 's|^#*wal_level.*|wal_level = minimal|' postgresql.conf", {("postgresql", "wal_level", "minimal", 1)}),
-    ("helm install pg bitnami/postgresql \\\n  --set primary.config.shared_buffers=1GB,primary.work_mem=8MB", {("postgresql", "shared_buffers", "1GB", 2), ("postgresql", "work_mem", "8MB", 2)}),
     ("# mysqld --sync-binlog=0", set()),
     ("echo 'mysqld does not start'", set()),
     ("systemctl stop mysqld --no-block", set()),

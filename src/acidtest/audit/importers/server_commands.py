@@ -22,10 +22,9 @@ PROGRAMS = {
     name: kind
     for kind, names in {
         "mysqld": "mysqld mysqld_safe mysqld-debug mysqld-max mysqld_multi mysqld.exe mariadbd mariadbd-safe",
-        "mysql_install_db": "mysql_install_db mariadb-install-db",
         "postgres": "postgres postmaster postgres.exe",
         "pg_ctl": "pg_ctl pg_ctl.exe pg_ctlcluster",
-        "initdb": "initdb initdb.exe pg_createcluster",
+        "initdb": "initdb initdb.exe",
         "shell": "sh bash dash zsh ash cmd cmd.exe",
         "docker": "docker podman nerdctl",
         "gfix": "gfix",
@@ -202,13 +201,9 @@ def of(
         return
     name, rest = program(words[at]), words[at + 1 :]
     kind = PROGRAMS.get(name, "shell")  # of "su -c"
-    if kind in ("mysqld", "mysql_install_db"):
-        of_family = known.of_family("mysql", context, where.file, *words[: at + 1])
-        engine = "mariadb" if name.startswith("mariadb") else of_family
-        settings = of_mysqld(rest, where)
-        if kind == "mysql_install_db":
-            settings = tuple(one for one in settings if one.name.startswith("innodb_"))
-        yield from _made(settings, engine, "command line", "command line", where)
+    if kind == "mysqld":
+        engine = known.of_family("mysql", context, where.file, *words[: at + 1])
+        yield from _made(of_mysqld(rest, where), engine, "command line", "command line", where)
     elif kind == "postgres":
         yield from _made(of_postgres(rest, where), "postgresql", "command line", "command line", where)
     elif kind == "pg_ctl":
