@@ -1,4 +1,4 @@
-"""What names and scripts of one's own tell of a run, and lists in texts of its figures."""
+"""What names and scripts of one's own tell of a run."""
 
 from __future__ import annotations
 
@@ -101,38 +101,10 @@ def test_a_known_tool_s_command_says_it_better(tmp_path: Path) -> None:
     assert (one.tool, one.terminals, one.measured_s) == ("pgbench", 8, 60.0)
 
 
-LIST = """# Figures
-
-## Inserts
-
-### 8 clients
-
-- **first**: 5,100 TPS (baseline) `{5000, 5050, 5100}`
-- **second** - `12 500 tps` with `7.5 ms` at the 99th percentile
-- Costs up to 900 tps
-- a range: 100 to 200 tps
-- ambiguous: 12 500 tps
-"""
-
-
-def test_lists_of_figures(tmp_path: Path) -> None:
-    first, second, *rest = kit(tmp_path, notes_dot_md=LIST)
-    assert (first.rate, first.runs, first.terminals, first.name) == (5100.0, 3, 8, "Inserts: 8 clients: first")
-    assert (second.rate, second.latency_ms, second.name) == (12500.0, {"p99": 7.5}, "Inserts: 8 clients: second")
-    assert [one.rate for one in rest] == [12500.0]  # behind a colon thousands may be set apart
-    assert all(one.told for one in (first, second))
-
-
 def test_boxes_that_a_program_draws(tmp_path: Path) -> None:
     text = "# x\n\n#### Fifty inserts\n```\n┌─ Best:      1.5ms\n├─ Completed: 19.1ms\n└─ Errors:    0\n```\n"
     (one,) = kit(tmp_path, results_dot_md=text)
     assert one.took_s == pytest.approx(0.0191)
-
-
-def test_rounds_in_json(tmp_path: Path) -> None:
-    text = '\ufeff{"results": {"tps_list": [610.5, 598.25, 604.0], "tps_median": 604.0}}'
-    (one,) = kit(tmp_path, out_dot_json=text)
-    assert (one.rate, one.runs) == (604.0, 3)
 
 
 def test_a_summary_of_oltp_bench(tmp_path: Path) -> None:
@@ -144,17 +116,6 @@ def test_a_summary_of_oltp_bench(tmp_path: Path) -> None:
     (one,) = kit(tmp_path, out_dot_summary="\n".join(lines) + "\n")
     assert (one.engine, one.script, one.scale, one.terminals) == ("postgresql", "voter", 100.0, 2)
     assert (round(one.rate or 0, 2), one.latency_ms["p50"], one.latency_ms["max"]) == (812.33, 3.0, 500.0)
-
-
-def test_a_corner_that_names_the_unit(tmp_path: Path) -> None:
-    text = "# x\n\n| store/clients/TPS | clients: 10 | clients: 30 |\n|---|---|---|\n| a | 850 | 2700 |\n| b | 890 | 2800 |\n"
-    published = kit(tmp_path, README_dot_md=text)
-    assert sorted((one.rate, one.terminals) for one in published) == [
-        (850.0, 10),
-        (890.0, 10),
-        (2700.0, 30),
-        (2800.0, 30),
-    ]
 
 
 def test_times_in_names_leave_repetitions_as_such(tmp_path: Path) -> None:

@@ -78,11 +78,6 @@ WHOLE = [(at, 3000) for at in range(5, 65, 5)]
             {"RUN": "Time for insert (1000): 0.07 wallclock secs ( 0.00 usr)\nTotal time: 1.1 wallclock secs (0 usr)\n"},
             {"RUN": "Time for insert (1000): 0.07 wallclock secs ( 0.00 usr)\nTotal time: 238 wallclock secs (0 usr)\n"},
         ),
-        (  # a first column that grows by equal steps is the clock
-            "too-short-run",
-            {"README.md": "# Runs\n\n| Time (seconds) | Average latency (ms) |\n|---|---|\n" + "".join(f"| {n} | 17.8 |\n" for n in (1, 3, 4, 2))},
-            {"README.md": "# Runs\n\n| Time (seconds) | Average latency (ms) |\n|---|---|\n" + "".join(f"| {n} | 17.8 |\n" for n in range(5))},
-        ),
         (  # a helper of the server's image that only asks it
             "setting-differs",
             {"compose.yaml": COMPOSE + HELPER.format(name="db2", command="bash -c 'exec postgres -c shared_buffers=1GB'")},
