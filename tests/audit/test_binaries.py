@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import makes
 from acidtest.audit import importers
 from acidtest.audit.bench import Bench
 from acidtest.audit.rules import builds
+from audit.tables import rows
 
 
 def read(path: Path, **files: bytes) -> Bench:
@@ -40,18 +39,18 @@ SAID = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "says", "version"), SAID, ids=range(len(SAID)))
-@pytest.mark.parametrize("before", [0, (1 << 20) - 80, (1 << 20) - 150], ids=["at once", "over an edge", "at an edge"])
-def test_a_version_is_the_programs_own(tmp_path: Path, name: str, says: bytes, version: str, before: int) -> None:
-    (side,) = read(tmp_path, **{name: makes.elf(64, b"x" * before + b"\0" + says)}).sides
-    assert side.version == version
+@rows(*SAID)
+def test_a_version_is_the_programs_own(name: str, says: bytes, version: str, tmp_path: Path) -> None:
+    for before in (0, (1 << 20) - 80, (1 << 20) - 150):  # at once, and over and at the edge of what is read at a time
+        (side,) = read(tmp_path / str(before), **{name: makes.elf(64, b"x" * before + b"\0" + says)}).sides
+        assert side.version == version
 
 
 FOR_CLIENTS = ("WOW64_in_fbclient__dll", "fbclient__dll", "gds32__dll", "fbguard__exe")
 
 
-@pytest.mark.parametrize("name", FOR_CLIENTS)
-def test_what_is_no_engine_has_no_word_size_that_counts(tmp_path: Path, name: str) -> None:
+@rows(*FOR_CLIENTS)
+def test_what_is_no_engine_has_no_word_size_that_counts(name: str, tmp_path: Path) -> None:
     bench = read(
         tmp_path,
         **{
@@ -69,9 +68,6 @@ def test_the_engine_of_an_application_counts(tmp_path: Path) -> None:
     assert list(builds.word_size(read(tmp_path, a_in_fbembed__dll=old, b_in_engine13__dll=new)))
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [("postgres", b"'--enable-cassert'"), ("mysqld", b"8.0.36-debug\0"), ("mariadbd", b"10.11.6-MariaDB-debug\0")],
-)
-def test_a_debug_build_says_so(tmp_path: Path, name: str, says: bytes) -> None:
+@rows(("postgres", b"'--enable-cassert'"), ("mysqld", b"8.0.36-debug\0"), ("mariadbd", b"10.11.6-MariaDB-debug\0"))
+def test_a_debug_build_says_so(name: str, says: bytes, tmp_path: Path) -> None:
     assert list(builds.debug_build(read(tmp_path, **{name: makes.elf(64, says)})))
