@@ -158,12 +158,13 @@ SPOKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "faulty", "sound"), SPOKEN, ids=lambda one: one.name if isinstance(one, Rule) else "")
-def test_a_rule_speaks_of_the_one_and_not_of_the_other(rule: Rule[Bench], faulty: Bench, sound: Bench) -> None:
-    found = list(rule(faulty))
-    assert found
-    assert all(one.text and one.evidence and all(seen.file for seen in one.evidence) for one in found)
-    assert list(rule(sound)) == []
+@pytest.mark.parametrize("name", dict.fromkeys(rule.name for rule, _, _ in SPOKEN))
+def test_a_rule_speaks_of_the_one_and_not_of_the_other(name: str) -> None:
+    for rule, faulty, sound in [row for row in SPOKEN if row[0].name == name]:
+        found = list(rule(faulty))
+        assert found
+        assert all(one.rule is rule and one.text and one.evidence[0].file for one in found)
+        assert [one.text for one in rule(sound)] == []
 
 
 def test_every_rule_here_has_a_row() -> None:
