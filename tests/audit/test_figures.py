@@ -12,6 +12,7 @@ from acidtest.audit.bench import Published
 from acidtest.audit.importers.figures import value_of
 from acidtest.audit.importers.file import File
 from acidtest.audit.repeated import repetitions
+from audit.tables import rows
 
 
 def told(directory: Path, text: str, name: str = "README.md") -> list[Published]:
@@ -55,8 +56,8 @@ TABLES: list[tuple[str, str, str, list[dict[str, Any]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), [row[1:] for row in TABLES], ids=[row[0] for row in TABLES])
-def test_a_table(name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path) -> None:
+@rows(*TABLES)
+def test_a_table(_: str, name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path) -> None:
     found = told(tmp_path, text, name)
     assert len(found) == len(expected)
     for one, wanted in zip(found, expected, strict=True):
@@ -65,15 +66,12 @@ def test_a_table(name: str, text: str, expected: list[dict[str, Any]], tmp_path:
         }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "| option | default |\n|---|---|\n| --time | 60 |\n| --threads | 8 |\n",
-        "| item | value |\n|---|---|\n| memory | 32 GB |\n| cores | 8 |\n",
-        "| metric | target |\n|---|---|\n| p95 | < 500 ms |\n",
-        "| a | change in % |\n|---|---|\n| tps | +12 |\n",
-        "| a | throughput |\n|---|---|\n| x | 12 |\n",
-    ],
+@rows(
+    "| option | default |\n|---|---|\n| --time | 60 |\n| --threads | 8 |\n",
+    "| item | value |\n|---|---|\n| memory | 32 GB |\n| cores | 8 |\n",
+    "| metric | target |\n|---|---|\n| p95 | < 500 ms |\n",
+    "| a | change in % |\n|---|---|\n| tps | +12 |\n",
+    "| a | throughput |\n|---|---|\n| x | 12 |\n",
 )
 def test_what_is_no_figure_is_no_result(text: str, tmp_path: Path) -> None:
     assert told(tmp_path, text) == []
@@ -90,26 +88,28 @@ def test_a_record_of_many_runs_is_one_result_each_kind(tmp_path: Path) -> None:
     assert [(one.name, one.runs, one.rate) for one in found] == [("a", 400, 102.0), ("b", 400, 102.0)]
 
 
-@pytest.mark.parametrize(
-    ("written", "value"),
-    [("1,234.5", 1234.5), ("1.234,5", 1234.5), ("1 234", 1234.0), ("1'234", 1234.0), ("1,234", 1234.0), ("0,5", 0.5), ("1.234.567", 1_234_567.0), ("12", 12.0)],
-)  # fmt: skip
+@rows(
+    ("1,234.5", 1234.5),
+    ("1.234,5", 1234.5),
+    ("1 234", 1234.0),
+    ("1'234", 1234.0),
+    ("1,234", 1234.0),
+    ("0,5", 0.5),
+    ("1.234.567", 1_234_567.0),
+    ("12", 12.0),
+)
 def test_figures_as_people_write_them(written: str, value: float) -> None:
     assert value_of(written) == value
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "text",
-    [
-        "|" * 200_000,
-        "| a | tps |\n|---|---|\n" + "| x | " + "1 " * 100_000 + "|\n",
-        "<table>" * 50_000,
-        "<td" + " " * 300_000,
-        "| a | tps |\n" + "|---|---|\n" * 50_000,
-        "a,tps\n" + "1," * 200_000,
-    ],
-    ids=["pipes", "spaces", "tables", "tag", "rules", "commas"],
+@rows(
+    "|" * 200_000,
+    "| a | tps |\n|---|---|\n" + "| x | " + "1 " * 100_000 + "|\n",
+    "<table>" * 50_000,
+    "<td" + " " * 300_000,
+    "| a | tps |\n" + "|---|---|\n" * 50_000,
+    "a,tps\n" + "1," * 200_000,
 )
 def test_what_is_endless_ends(text: str, tmp_path: Path) -> None:
     assert told(tmp_path, text) == []
@@ -127,23 +127,20 @@ LINES: list[tuple[str, str, str, list[dict[str, Any]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), [row[1:] for row in LINES], ids=[row[0] for row in LINES])
+@rows(*LINES)
 def test_what_a_program_of_one_s_own_prints(
-    name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path
+    _: str, name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     found = told(tmp_path, text, name)
     assert [{key: getattr(one, key) for key in wanted} for one, wanted in zip(found, expected, strict=True)] == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("run.sh", "echo 100 ops/s\n"),
-        ("out.txt", "--target 100 ops/s\n"),
-        ("README.md", "We reach 100 ops/s in this text.\n"),
-        ("package.json", '{"name": "x", "version": "1.0.0"}'),
-        ("c.json", '{"timeout_ms": 500, "retries": 3}'),
-    ],
+@rows(
+    ("run.sh", "echo 100 ops/s\n"),
+    ("out.txt", "--target 100 ops/s\n"),
+    ("README.md", "We reach 100 ops/s in this text.\n"),
+    ("package.json", '{"name": "x", "version": "1.0.0"}'),
+    ("c.json", '{"timeout_ms": 500, "retries": 3}'),
 )
 def test_what_no_program_measured_is_no_result(name: str, text: str, tmp_path: Path) -> None:
     assert told(tmp_path, text, name) == []
