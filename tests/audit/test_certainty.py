@@ -13,6 +13,7 @@ from acidtest.audit import judge, sarif, shown
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench, Configuration, Published, Setting, Side, Where
 from acidtest.finding import LOWERED, Evidence, Finding, Found, rule
+from audit.tables import rows
 
 
 @rule(
@@ -31,16 +32,13 @@ def a_rule(bench: Bench) -> Iterator[Found]:
 ONE, OTHER = Evidence("off", "a.conf", 1), Evidence("on", "b.conf", 2)
 
 
-@pytest.mark.parametrize(
-    ("evidence", "certainty", "severity"),
-    [
-        ((ONE, OTHER), "certain", "invalid"),
-        ((ONE, ONE), "certain", "doubtful"),
-        ((ONE,), "certain", "doubtful"),
-        ((), "certain", "doubtful"),
-        ((ONE, OTHER), "quoted in a text", "doubtful"),
-        ((ONE, OTHER), "guessed", "doubtful"),
-    ],
+@rows(
+    ((ONE, OTHER), "certain", "invalid"),
+    ((ONE, ONE), "certain", "doubtful"),
+    ((ONE,), "certain", "doubtful"),
+    ((), "certain", "doubtful"),
+    ((ONE, OTHER), "quoted in a text", "doubtful"),
+    ((ONE, OTHER), "guessed", "doubtful"),
 )
 def test_invalid_takes_two_facts_that_are_certain(
     evidence: tuple[Evidence, ...], certainty: str, severity: str
