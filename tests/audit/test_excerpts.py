@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from acidtest.audit import importers
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.repeated import repetitions
+from audit.tables import rows
 
 SYSBENCH = (
     "SQL statistics:\n    transactions:                        9000   (150.0 per sec.)\n\nGeneral statistics:\n"
@@ -51,8 +50,10 @@ def told(published: list[Published]) -> list[tuple[float | None, float | None]]:
     return [(one.rate, one.latency_ms.get("mean")) for one in published]
 
 
-@pytest.mark.parametrize(("text", "tool", "results"), [row[1:] for row in QUOTED], ids=[row[0] for row in QUOTED])
-def test_excerpts(text: str, tool: str, results: list[tuple[float | None, float | None]], tmp_path: Path) -> None:
+@rows(*QUOTED)
+def test_excerpts(
+    _: str, text: str, tool: str, results: list[tuple[float | None, float | None]], tmp_path: Path
+) -> None:
     alone = kit(tmp_path, "out.txt", text)
     assert {one.tool for one in alone.published} == {tool}
     assert told(list(alone.published)) == results
