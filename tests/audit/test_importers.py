@@ -17,6 +17,7 @@ from acidtest.audit import importers, judge
 from acidtest.audit.bench import Account, Bench, Routine
 from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.audit.rules.routines import moved
+from audit.tables import rows
 
 
 def read(tmp_path: Path, **files: str | bytes) -> Bench:
@@ -86,9 +87,9 @@ CHOOSES = [
 ]
 
 
-@pytest.mark.parametrize(("dialect", "declared", "body", "tables"), CHOOSES, ids=range(len(CHOOSES)))
+@rows(*CHOOSES)
 def test_rows_chosen_by_what_is_drawn(
-    tmp_path: Path, dialect: str, declared: str, body: str, tables: Sequence[str]
+    dialect: str, declared: str, body: str, tables: Sequence[str], tmp_path: Path
 ) -> None:
     found = read(tmp_path, a__sql=dialect.format(declared, body))
     assert [one.name for one in found.routines] == ["P"]
@@ -106,8 +107,8 @@ LOOPS = [
 ]
 
 
-@pytest.mark.parametrize(("dialect", "body", "count"), LOOPS, ids=range(len(LOOPS)))
-def test_how_often_a_loop_runs(tmp_path: Path, dialect: str, body: str, count: int | None) -> None:
+@rows(*LOOPS)
+def test_how_often_a_loop_runs(dialect: str, body: str, count: int | None, tmp_path: Path) -> None:
     assert routine(tmp_path, dialect.format("", body)).loop == count
 
 
@@ -123,8 +124,8 @@ TRIGGERS = [
 ]
 
 
-@pytest.mark.parametrize("trigger", TRIGGERS, ids=range(len(TRIGGERS)))
-def test_a_trigger_is_keyed_by_what_is_inserted(tmp_path: Path, trigger: str) -> None:
+@rows(*TRIGGERS)
+def test_a_trigger_is_keyed_by_what_is_inserted(trigger: str, tmp_path: Path) -> None:
     inserts = PSM.format("", "SET k = RAND(); INSERT INTO line (p, q) VALUES ({}, 1);")
     (found,) = moved(read(tmp_path, a__sql=trigger, b__sql=inserts.replace("{}", "k")))
     assert (found.table, found.trigger) == ("STOCK", "T1")
@@ -141,8 +142,8 @@ KEYED = [
 ]
 
 
-@pytest.mark.parametrize(("table", "column", "tables"), KEYED, ids=range(len(KEYED)))
-def test_a_row_of_its_own_is_known_by_its_key(tmp_path: Path, table: str, column: str, tables: list[str]) -> None:
+@rows(*KEYED)
+def test_a_row_of_its_own_is_known_by_its_key(table: str, column: str, tables: list[str], tmp_path: Path) -> None:
     body = f"SET k = RAND(); INSERT INTO t ({column}) VALUES (k); UPDATE t SET v = 1 WHERE {column} = k;"
     found = read(tmp_path, a__sql=f"{table}\n{PSM.format('', body)}")
     assert [one.table for one in moved(found)] == tables
@@ -175,8 +176,8 @@ HOT = [
 ]
 
 
-@pytest.mark.parametrize(("statement", "always"), HOT)
-def test_updates_of_one_row(tmp_path: Path, statement: str, always: str) -> None:
+@rows(*HOT)
+def test_updates_of_one_row(statement: str, always: str, tmp_path: Path) -> None:
     (write,) = routine(tmp_path, PSM.format("", statement)).writes
     assert write.always == always
 
@@ -255,7 +256,7 @@ def test_what_may_not_be_read_is_a_note(tmp_path: Path, monkeypatch: pytest.Monk
 EMPTY = ("firebird.conf", "postgresql.conf", "firebird.exe", "a.fdb", "x.log", "p.json", "q.csv", "s.sql", "README.md")
 
 
-@pytest.mark.parametrize("content", [b"", bytes(range(256)) * 20], ids=["empty", "no text"])
+@rows(b"", bytes(range(256)) * 20)
 def test_files_of_nothing_and_of_no_text_are_read_refused_or_listed(content: bytes, tmp_path: Path) -> None:
     for name in EMPTY:
         (tmp_path / name).write_bytes(content)
@@ -311,8 +312,8 @@ PIECES = [
 ]
 
 
-@pytest.mark.parametrize("piece", PIECES)
-def test_time_grows_with_length_only(tmp_path: Path, piece: str) -> None:
+@rows(*PIECES)
+def test_time_grows_with_length_only(piece: str, tmp_path: Path) -> None:
     begin = time.process_time()
     parts(tmp_path, "a.sql", b"CREATE PROCEDURE P AS BEGIN\n" + (piece + "\n").encode() * (60_000 // len(piece)))
     assert time.process_time() - begin < 30
