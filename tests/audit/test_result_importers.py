@@ -13,6 +13,7 @@ from acidtest.audit import importers, judge
 from acidtest.audit.bench import LogEntry, Published, Side
 from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.cli import instead
+from audit.tables import rows
 
 FIXTURES = Path(__file__).parents[1] / "kits" / "fixtures"
 
@@ -30,7 +31,7 @@ def written(directory: Path, text: str | bytes, name: str = "result.out") -> Pat
 SAMPLES = sorted(FIXTURES.glob("*.expected.json"))
 
 
-@pytest.mark.parametrize("expected", SAMPLES, ids=[path.name.removesuffix(".expected.json") for path in SAMPLES])
+@rows(*SAMPLES)
 def test_a_result(expected: Path) -> None:
     """The first result of each recorded output is what the file beside it says."""
     wanted = json.loads(expected.read_text())
@@ -53,7 +54,7 @@ LOGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "expected"), LOGS)
+@rows(*LOGS)
 def test_a_log(name: str, expected: dict[str, int]) -> None:
     _, parts = read(FIXTURES / name)
     assert {one.kind: one.count for one in parts if isinstance(one, LogEntry)} == expected
@@ -94,9 +95,9 @@ NEW = frozenset(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("files", "expected"), [row[1:] for row in SPEAKS], ids=[row[0] for row in SPEAKS])
+@rows(*SPEAKS)
 def test_what_programs_wrote_is_held_against_the_benchmark(
-    files: dict[str, str], expected: set[tuple[str, str]], tmp_path: Path
+    _: str, files: dict[str, str], expected: set[tuple[str, str]], tmp_path: Path
 ) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -127,7 +128,7 @@ def test_a_line_is_one_result(tmp_path: Path) -> None:
     assert lines == [7]
 
 
-@pytest.mark.parametrize(("name", "engine"), [("pg15", "postgresql-15"), ("postgres-17.2-big", "postgresql-17")])
+@rows(("pg15", "postgresql-15"), ("postgres-17.2-big", "postgresql-17"))
 def test_what_is_proposed_instead_has_the_version_of_the_side_s_name(name: str, engine: str) -> None:
     assert instead._word(Side(name, "postgresql")) == engine
 
@@ -166,14 +167,14 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "line"), BROKEN)
+@rows(*BROKEN)
 def test_a_broken_file_says_where(name: str, text: str, line: int | None, tmp_path: Path) -> None:
     with pytest.raises(Broken) as error:
         read(written(tmp_path, text, name))
     assert error.value.line == line
 
 
-@pytest.mark.parametrize("text", ["", "\0\1\2", "hello\n", "{}", "[]", "<html></html>", "1 2 3\n", "a,b\n1,2\n"])
+@rows("", "\0\1\2", "hello\n", "{}", "[]", "<html></html>", "1 2 3\n", "a,b\n1,2\n")
 def test_what_is_none_of_them_is_left(text: str, tmp_path: Path) -> None:
     kind, parts = read(written(tmp_path, text))
     assert kind == ""
