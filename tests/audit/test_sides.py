@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from acidtest.audit.bench import Binary, Configuration, Database, EngineName, LogEntry, Mount, Setting, Side, Where
 from acidtest.audit.importers import engines
 from acidtest.audit.importers.file import Part
+from audit.tables import rows
 
 
 def configuration(
@@ -94,8 +93,8 @@ APART: list[tuple[str, list[Part], dict[str, list[str]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("parts", "wanted"), [row[1:] for row in APART], ids=[row[0] for row in APART])
-def test_what_is_one_side(parts: list[Part], wanted: dict[str, list[str]]) -> None:
+@rows(*APART)
+def test_what_is_one_side(_: str, parts: list[Part], wanted: dict[str, list[str]]) -> None:
     assert told(*parts) == wanted
 
 
@@ -120,7 +119,7 @@ def test_what_lies_in_the_folder_of_another_engine_is_none_of_it() -> None:
     ]
 
 
-@pytest.mark.parametrize(("said", "version"), [("16.2 (Debian 16.2-1)", "16.2"), ("8.0.36-28", "8.0.36"), ("none", "")])
+@rows(("16.2 (Debian 16.2-1)", "16.2"), ("8.0.36-28", "8.0.36"), ("none", ""))
 def test_a_dump_tells_the_version(said: str, version: str) -> None:
     (side,) = sides(configuration("x.txt", source="dump", settings={"server_version": said}))
     assert side.version == version
