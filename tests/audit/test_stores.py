@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from acidtest.audit import importers, judge
+from audit.tables import rows
 
 SERVED = "services:\n  one:\n    image: {one}\n  two:\n    image: {two}\n"
 RATES = "# {title}\n\n| Store | {what} per second |\n|---|---|\n| {one} | 4100 |\n| {two} | 9200 |\n"
@@ -28,16 +27,13 @@ def kit(one: str, two: str, *, what: str = "inserts", images: tuple[str, str] | 
     return {"README.md": readme, "compose.yaml": SERVED.format(one=first, two=second)}
 
 
-@pytest.mark.parametrize(
-    ("one", "two", "images"),
-    [
-        ("PostgreSQL", "MongoDB", ("postgres:16.4", "docker.io/mongodb/mongodb-community-server:8.0")),
-        ("MySQL", "Redis", ("mysql:8.4.2", "redis:7")),
-        ("MongoDB", "Redis", ("mongo:7", "redis:7")),
-        ("CockroachDB", "Tarantool", ("cockroachdb/cockroach:v24.1", "tarantool/tarantool:2.11")),
-    ],
+@rows(
+    ("PostgreSQL", "MongoDB", ("postgres:16.4", "docker.io/mongodb/mongodb-community-server:8.0")),
+    ("MySQL", "Redis", ("mysql:8.4.2", "redis:7")),
+    ("MongoDB", "Redis", ("mongo:7", "redis:7")),
+    ("CockroachDB", "Tarantool", ("cockroachdb/cockroach:v24.1", "tarantool/tarantool:2.11")),
 )
-def test_stores_that_promise_less_by_default(tmp_path: Path, one: str, two: str, images: tuple[str, str]) -> None:
+def test_stores_that_promise_less_by_default(one: str, two: str, images: tuple[str, str], tmp_path: Path) -> None:
     [(severity, certainty, text)] = said(tmp_path, kit(one, two, images=images))
     assert (severity, certainty) == ("doubtful", "guessed")
     assert one in text and two in text
@@ -47,19 +43,16 @@ MONGO = ("postgres:16.4", "mongo:7")
 REDIS = ("postgres:16.4", "redis:7")
 
 
-@pytest.mark.parametrize(
-    ("files", "more"),
-    [
-        (kit("PostgreSQL", "MongoDB", images=MONGO), {"src/Client.java": "write(WriteConcern.JOURNALED);\n"}),
-        (kit("PostgreSQL", "MongoDB", images=MONGO), {"run.js": "const options = { w: 1, j: true };\n"}),
-        (kit("PostgreSQL", "MongoDB", images=MONGO), {"start.sh": "mongod --replSet rs0\n"}),
-        (kit("PostgreSQL", "Redis", images=REDIS), {"redis.conf": "appendonly yes\nappendfsync always\n"}),
-        (kit("PostgreSQL", "CockroachDB", images=("postgres:16.4", "cockroachdb/cockroach:v24.1")), {}),
-        (kit("PostgreSQL", "MongoDB", what="reads", images=MONGO), {}),
-        (kit("PostgreSQL", "MariaDB", images=("postgres:16.4", "redis:7")), {}),  # started as somebody's cache
-    ],
+@rows(
+    (kit("PostgreSQL", "MongoDB", images=MONGO), {"src/Client.java": "write(WriteConcern.JOURNALED);\n"}),
+    (kit("PostgreSQL", "MongoDB", images=MONGO), {"run.js": "const options = { w: 1, j: true };\n"}),
+    (kit("PostgreSQL", "MongoDB", images=MONGO), {"start.sh": "mongod --replSet rs0\n"}),
+    (kit("PostgreSQL", "Redis", images=REDIS), {"redis.conf": "appendonly yes\nappendfsync always\n"}),
+    (kit("PostgreSQL", "CockroachDB", images=("postgres:16.4", "cockroachdb/cockroach:v24.1")), {}),
+    (kit("PostgreSQL", "MongoDB", what="reads", images=MONGO), {}),
+    (kit("PostgreSQL", "MariaDB", images=("postgres:16.4", "redis:7")), {}),  # started as somebody's cache
 )
-def test_stores_that_are_set_or_promise_the_same(tmp_path: Path, files: dict[str, str], more: dict[str, str]) -> None:
+def test_stores_that_are_set_or_promise_the_same(files: dict[str, str], more: dict[str, str], tmp_path: Path) -> None:
     assert not said(tmp_path, files | more)
 
 
