@@ -13,6 +13,7 @@ from acidtest.audit.importers.file import Budget
 from acidtest.audit.rules.understood import unknown_results
 from acidtest.cli import app
 from acidtest.errors import BadInput
+from audit.tables import rows
 
 
 def kit(directory: Path, **files: str | bytes) -> Bench:
@@ -42,8 +43,8 @@ LEFT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "text", "line"), [row[1:] for row in LEFT], ids=[row[0] for row in LEFT])
-def test_figures_that_nobody_parsed(name: str, text: str | bytes, line: int | None, tmp_path: Path) -> None:
+@rows(*LEFT)
+def test_figures_that_nobody_parsed(_: str, name: str, text: str | bytes, line: int | None, tmp_path: Path) -> None:
     bench = kit(tmp_path, **{name: text})
     assert [(one.file, one.line) for one in bench.not_understood] == [
         (name.replace("__", "/").replace("_dot_", "."), line)
@@ -69,7 +70,7 @@ UNDERSTOOD: list[tuple[str, str | bytes]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text"), UNDERSTOOD, ids=[f"{n} {row[0]}" for n, row in enumerate(UNDERSTOOD)])
+@rows(*UNDERSTOOD)
 def test_what_holds_no_figures_is_not_told_of(name: str, text: str | bytes, tmp_path: Path) -> None:
     assert kit(tmp_path, **{name: text}).not_understood == []
 
@@ -98,7 +99,7 @@ EMPTY: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text"), EMPTY, ids=[name for name, _ in EMPTY])
+@rows(*EMPTY)
 def test_what_gave_nothing_but_words_is_not_read(name: str, text: str, tmp_path: Path) -> None:
     bench = kit(tmp_path, README_dot_md="# x\n", **{name: text})
     assert name.replace("_dot_", ".") in [*bench.unread, *(one.file for one in bench.passed)]
