@@ -106,17 +106,17 @@ def test_other_tables_are_no_dumps(text: str, tmp_path: Path) -> None:
     assert list(parts(tmp_path, dumps.IMPORTER, text)) == []
 
 
-@rows(("8.0.36", "mysql", "8.0.36"), ("10.11.6-MariaDB-log", "mariadb", "10.11.6"),
-                                                          ("8.0.36-28", "mysql", "8.0.36")
+@rows(
+    ("8.0.36", "mysql", "8.0.36"), ("10.11.6-MariaDB-log", "mariadb", "10.11.6"), ("8.0.36-28", "mysql", "8.0.36"),
 )  # fmt: skip
 def test_a_dump_says_which_product_it_is_of(said: str, engine: str, version: str, tmp_path: Path) -> None:
     one = only(parts(tmp_path, dumps.IMPORTER, f"Variable_name\tValue\nsync_binlog\t1\nversion\t{said}\n"))
     assert (one.engine, one.version, one.source) == (engine, version, "dump")
 
 
-@rows(("16384", "8kB", "128MB"), ("1000", "8kB", "8000kB"), ("300", "s", "5min"),
-                                                        ("200", "ms", "200ms"), ("0", "kB", "0"), ("-1", "8kB", "-1"), ("on", "", "on"),
-                                                        ("1", "GB", "1GB"), ("1024", "MB", "1GB")
+@rows(
+    ("16384", "8kB", "128MB"), ("1000", "8kB", "8000kB"), ("300", "s", "5min"), ("200", "ms", "200ms"),
+    ("0", "kB", "0"), ("-1", "8kB", "-1"), ("on", "", "on"), ("1", "GB", "1GB"), ("1024", "MB", "1GB"),
 )  # fmt: skip
 def test_an_amount_is_told_as_show_tells_it(number: str, unit: str, shown: str) -> None:
     assert dumps.shown(number, unit) == shown
@@ -330,9 +330,11 @@ def test_an_image_that_is_made_of_an_engines(tmp_path: Path) -> None:
     assert told(found) == {("mysql", "sync_binlog", "0", 5)}
 
 
-@rows("services:\n  web: {image: redis}\n", "image: [mysql\n", "services: mysql\n", "kind: Pod\nimage: mysql\n",
-                                  "&a [*a, mysql]\nimage:", "services:\n  x: {image: mysql, command: {a: b}, volumes: {a: b}, tmpfs: {a: b}}\n",
-                                  "services: {a: {image: 'mysql', environment: [[]], volumes: [[], {}], configs: [a, {b: c}]}}"
+@rows(
+    "services:\n  web: {image: redis}\n", "image: [mysql\n", "services: mysql\n", "kind: Pod\nimage: mysql\n",
+    "&a [*a, mysql]\nimage:",
+    "services:\n  x: {image: mysql, command: {a: b}, volumes: {a: b}, tmpfs: {a: b}}\n",
+    "services: {a: {image: 'mysql', environment: [[]], volumes: [[], {}], configs: [a, {b: c}]}}",
 )  # fmt: skip
 def test_what_is_no_such_file_sets_nothing(text: str, tmp_path: Path) -> None:
     assert told(parts(tmp_path, containers.IMPORTER, text)) == set()
@@ -480,8 +482,9 @@ def test_numbers_as_people_write_them(written: str, value: str) -> None:
     assert known.value(written) == value
 
 
-@rows(("innodb-buffer-pool-size", "mysql"), ("loose_innodb_x", "mysql"), ("Shared_Buffers", "postgresql"),
-                                              ("journal_mode", "sqlite"), ("TempCacheLimit", "firebird"), ("port", None), ("x" * 200, None)
+@rows(
+    ("innodb-buffer-pool-size", "mysql"), ("loose_innodb_x", "mysql"), ("Shared_Buffers", "postgresql"),
+    ("journal_mode", "sqlite"), ("TempCacheLimit", "firebird"), ("port", None), ("x" * 200, None),
 )  # fmt: skip
 def test_whose_setting_a_name_is(name: str, engine: str | None) -> None:
     assert known.owner(name) == engine
