@@ -5,9 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from acidtest.audit import judge
+from written_kits import read
+
+Kit = dict[str, str]
 
 
 def rows(*table: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -42,3 +48,20 @@ def rows(*table: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
         return all_rows
 
     return over
+
+
+def speaks_only_of(rule: str, severity: str, wrong: list[Kit], right: list[Kit], at: Path) -> None:
+    """The rule has one finding of this severity in each wrong kit, with evidence from that kit, and none in a right one."""
+    failures = []
+    for expected, kits in (([severity], wrong), ([], right)):
+        for number, files in enumerate(kits):
+            found = _found(rule, files, at / f"{len(expected)}-{number}")
+            failures += [f"{found} instead of {expected} for {files}"] if found != expected else []
+    if failures:
+        pytest.fail(f"{rule}:\n" + "\n".join(failures))
+
+
+def _found(rule: str, files: Kit, at: Path) -> list[str]:
+    found = [one for one in judge.of_bench(read(at, files)) if one.rule.name == rule]
+    assert {seen.file for one in found for seen in one.evidence} <= files.keys()
+    return [one.severity for one in found]
