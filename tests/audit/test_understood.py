@@ -67,6 +67,8 @@ UNDERSTOOD: list[tuple[str, str | bytes]] = [
     ),
     ("notes_dot_md", "# Steps\n\n```bash\nsudo apt install fio\n./run 10 20\n```\n\n1. wait 30 s\n2. read 12 lines\n"),
     ("docker-compose_dot_yml", "services:\n  db:\n    # up to 250 MB/s\n    image: postgres\n"),
+    ("README_dot_md", "# x\n\n| store | tps |\n|---|---|\n| a | 100 |\n| b | 200 |\n"),
+    ("my_dot_cnf", "[mysqld]\nport = 1\n"),
 ]
 
 
@@ -87,19 +89,11 @@ def test_nothing_but_prose_is_not_clean(tmp_path: Path) -> None:
     assert (bench.read, bench.unread, [one.file for one in bench.passed]) == ([], ["run.bin"], ["README.md"])
 
 
-def test_a_text_with_results_is_more_than_prose(tmp_path: Path) -> None:
-    bench = kit(tmp_path, README_dot_md="# x\n\n| store | tps |\n|---|---|\n| a | 100 |\n| b | 200 |\n")
-    assert list(unknown_results(bench)) == []
-
-
-EMPTY: list[tuple[str, str]] = [
+@rows(
     ("run_dot_txt", ""),
     ("run-2_dot_md", "# Two clients\n\n"),
     ("Makefile", "bench:\n\tfor i in $(seq 1 5); do ./run --warmup; done\n"),
-]
-
-
-@rows(*EMPTY)
+)
 def test_what_gave_nothing_but_words_is_not_read(name: str, text: str, tmp_path: Path) -> None:
     bench = kit(tmp_path, README_dot_md="# x\n", **{name: text})
     assert name.replace("_dot_", ".") in [*bench.unread, *(one.file for one in bench.passed)]
@@ -114,10 +108,6 @@ def test_words_that_are_too_many_leave_results_readable(tmp_path: Path, monkeypa
     )
     assert [one.rate for one in bench.published] == [100.0, 200.0]
     assert [one.file for one in bench.passed] == ["run.sh"]
-
-
-def test_settings_that_were_read_are_clean(tmp_path: Path) -> None:
-    assert list(unknown_results(kit(tmp_path, README_dot_md="# x\n", my_dot_cnf="[mysqld]\nport = 1\n"))) == []
 
 
 def test_a_kit_of_which_nothing_could_be_read_ends_so(tmp_path: Path) -> None:
