@@ -369,6 +369,11 @@ def test_what_statements_set(text: str, wanted: set[Told], tmp_path: Path) -> No
     assert all(one.source == "statement" for one in found if isinstance(one, Configuration))
 
 
+def test_a_name_stays_as_it_was_written(tmp_path: Path) -> None:
+    (setting,) = only(parts(tmp_path, statements.IMPORTER, "SET GLOBAL Sync_Binlog = 0;")).settings
+    assert setting.says().text == "Sync_Binlog = 0"
+
+
 def test_the_pages_of_a_database_that_a_script_creates(tmp_path: Path) -> None:
     (one,) = parts(
         tmp_path, statements.IMPORTER, "CREATE DATABASE 'localhost:/data/a.fdb' USER 'SYSDBA' PAGE_SIZE = 16384;\n"
