@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acidtest.audit import judge
-from written_kits import read
+from acidtest.audit import importers, judge
+from acidtest.audit.bench import Bench
 
 Kit = dict[str, str]
+
+
+def read(at: Path, files: Mapping[str, str | bytes]) -> Bench:
+    """The kit of these files, written there."""
+    for name, content in files.items():
+        file = at / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return importers.read(at)
 
 
 def rows(*table: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
