@@ -17,20 +17,11 @@ from acidtest.audit import importers, judge
 from acidtest.audit.bench import Account, Bench, Routine
 from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.audit.rules.routines import moved
-from audit.tables import rows
-
-
-def read(tmp_path: Path, **files: str | bytes) -> Bench:
-    """A kit of these files; "__" in a name is its dot, "_in_" a folder's end."""
-    for name, content in files.items():
-        path = tmp_path / name.replace("_in_", "/").replace("__", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return importers.read(tmp_path)
+from audit.tables import read, rows
 
 
 def routine(tmp_path: Path, source: str) -> Routine:
-    (found,) = read(tmp_path, a__sql=source).routines
+    (found,) = read(tmp_path, {"a.sql": source}).routines
     return found
 
 
@@ -91,7 +82,7 @@ CHOOSES = [
 def test_rows_chosen_by_what_is_drawn(
     dialect: str, declared: str, body: str, tables: Sequence[str], tmp_path: Path
 ) -> None:
-    found = read(tmp_path, a__sql=dialect.format(declared, body))
+    found = read(tmp_path, {"a.sql": dialect.format(declared, body)})
     assert [one.name for one in found.routines] == ["P"]
     assert [one.table for one in moved(found)] == list(tables)
 
@@ -127,9 +118,9 @@ TRIGGERS = [
 @rows(*TRIGGERS)
 def test_a_trigger_is_keyed_by_what_is_inserted(trigger: str, tmp_path: Path) -> None:
     inserts = PSM.format("", "SET k = RAND(); INSERT INTO line (p, q) VALUES ({}, 1);")
-    (found,) = moved(read(tmp_path, a__sql=trigger, b__sql=inserts.replace("{}", "k")))
+    (found,) = moved(read(tmp_path, {"a.sql": trigger, "b.sql": inserts.replace("{}", "k")}))
     assert (found.table, found.trigger) == ("STOCK", "T1")
-    assert list(moved(read(tmp_path, a__sql=trigger, b__sql=inserts.replace("{}", "a")))) == []
+    assert list(moved(read(tmp_path, {"a.sql": trigger, "b.sql": inserts.replace("{}", "a")}))) == []
 
 
 KEYED = [
@@ -145,7 +136,7 @@ KEYED = [
 @rows(*KEYED)
 def test_a_row_of_its_own_is_known_by_its_key(table: str, column: str, tables: list[str], tmp_path: Path) -> None:
     body = f"SET k = RAND(); INSERT INTO t ({column}) VALUES (k); UPDATE t SET v = 1 WHERE {column} = k;"
-    found = read(tmp_path, a__sql=f"{table}\n{PSM.format('', body)}")
+    found = read(tmp_path, {"a.sql": f"{table}\n{PSM.format('', body)}"})
     assert [one.table for one in moved(found)] == tables
 
 
@@ -157,12 +148,12 @@ def test_a_trigger_that_changes_the_row_it_is_fired_for_meets_no_other(tmp_path:
             f"UPDATE line SET v = 1 WHERE {column} = NEW.id; RETURN NEW; END $$;"
             "CREATE TRIGGER t1 AFTER INSERT ON line FOR EACH ROW EXECUTE FUNCTION f();"
         )
-        assert len(list(moved(read(tmp_path, a__sql=trigger, b__sql=inserts)))) == others
+        assert len(list(moved(read(tmp_path, {"a.sql": trigger, "b.sql": inserts})))) == others
 
 
 def test_a_function_that_draws_is_a_draw_to_those_that_call_it(tmp_path: Path) -> None:
     source = "CREATE FUNCTION urand(n int) RETURNS int AS $$ SELECT floor(random() * n)::int $$ LANGUAGE sql;\n"
-    found = read(tmp_path, a__sql=source + PLPGSQL.format("", "UPDATE t SET v = 1 WHERE id = urand(10);"))
+    found = read(tmp_path, {"a.sql": source + PLPGSQL.format("", "UPDATE t SET v = 1 WHERE id = urand(10);")})
     assert [one.table for one in moved(found)] == ["T"]
 
 
@@ -183,24 +174,26 @@ def test_updates_of_one_row(statement: str, always: str, tmp_path: Path) -> None
 
 
 def test_prose_says_nothing_and_a_listing_does(tmp_path: Path) -> None:
-    bench = read(tmp_path, README__md="A drive test, with a 55 MB database and 32 GB of RAM.\n", my__cnf="[mysqld]\n")
+    bench = read(
+        tmp_path, {"README.md": "A drive test, with a 55 MB database and 32 GB of RAM.\n", "my.cnf": "[mysqld]\n"}
+    )
     assert not bench.facts
     (passed,) = bench.passed
     assert (passed.file, "[[claim]]" in passed.text) == ("README.md", True)
-    (memory,) = read(tmp_path, meminfo="MemTotal:       24576000 kB\n").facts
+    (memory,) = read(tmp_path, {"meminfo": "MemTotal:       24576000 kB\n"}).facts
     assert (memory.kind, memory.value, memory.where.line) == ("memory", 24576000 << 10, 1)
 
 
 def test_mounts_are_said_of_all_sides(tmp_path: Path) -> None:
     listed = "/dev/sda1 on /data type ext4 (rw,nobarrier)\nproc on /proc type proc (rw)\n"
-    bench = read(tmp_path, mount__txt=listed, a_in_postgresql__conf="", b_in_postgresql__conf="fsync = off")
+    bench = read(tmp_path, {"mount.txt": listed, "a/postgresql.conf": "", "b/postgresql.conf": "fsync = off"})
     assert [[mount.point for mount in side.mounts] for side in bench.sides] == [["/data"], ["/data"]]
 
 
 def test_accounts_of_a_service(tmp_path: Path) -> None:
     listed = "SERVICE_NAME: FirebirdServer\n        SERVICE_START_NAME : .\\firebird\n"
     privileges = "PRIVILEGES INFORMATION\nSeIncreaseQuotaPrivilege      Adjust memory quotas for a process Disabled\n"
-    (side,) = read(tmp_path, a_in_firebird__conf="", a_in_sc__txt=listed, a_in_whoami__txt=privileges).sides
+    (side,) = read(tmp_path, {"a/firebird.conf": "", "a/sc.txt": listed, "a/whoami.txt": privileges}).sides
     assert [(one.name, one.privileges) for one in side.accounts] == [
         (".\\firebird", None),
         ("", frozenset(["SeIncreaseQuotaPrivilege"])),
@@ -210,7 +203,7 @@ def test_accounts_of_a_service(tmp_path: Path) -> None:
 
 def test_a_default_in_a_comment_sets_nothing_and_shows_where_it_stands(tmp_path: Path) -> None:
     ((configuration,),) = (
-        side.configurations for side in read(tmp_path, firebird__conf="# TempCacheLimit: sorting\n#TempCacheLimit = 64M\n").sides
+        side.configurations for side in read(tmp_path, {"firebird.conf": "# TempCacheLimit: sorting\n#TempCacheLimit = 64M\n"}).sides
     )  # fmt: skip
     assert configuration.settings == ()
     assert [(one.name, one.where.line) for one in configuration.comments] == [("tempcachelimit", 2)]
@@ -219,10 +212,12 @@ def test_a_default_in_a_comment_sets_nothing_and_shows_where_it_stands(tmp_path:
 def test_a_database_elsewhere_goes_to_the_side_that_can_have_made_it(tmp_path: Path) -> None:
     bench = read(
         tmp_path,
-        a_in_firebird=makes.elf(64, b"LI-V3.0.14.33856"),
-        b_in_firebird=makes.elf(64, b"LI-V4.0.7.3271"),
-        x__fdb=makes.header_page(8192, (13, 0), 50),
-        y__bin=makes.header_page(8192, (12, 0), 50),
+        {
+            "a/firebird": makes.elf(64, b"LI-V3.0.14.33856"),
+            "b/firebird": makes.elf(64, b"LI-V4.0.7.3271"),
+            "x.fdb": makes.header_page(8192, (13, 0), 50),
+            "y.bin": makes.header_page(8192, (12, 0), 50),
+        },
     )
     assert [[one.name for one in side.databases] for side in bench.sides] == [["y.bin"], ["x.fdb"]]
 
@@ -231,7 +226,7 @@ def test_what_may_not_be_read_is_a_note(tmp_path: Path, monkeypatch: pytest.Monk
     """As for a user without the rights; whoever runs the tests may have them."""
     (tmp_path / "closed").mkdir()
     (tmp_path / "listed").mkdir()
-    read(tmp_path, firebird__conf="#Port = 1\n", secret__conf="x", listed_in_a__conf="x")
+    read(tmp_path, {"firebird.conf": "#Port = 1\n", "secret.conf": "x", "listed/a.conf": "x"})
     really, scan = os.open, os.scandir
 
     def refuse(path: Any, *rest: Any, **named: Any) -> int:
