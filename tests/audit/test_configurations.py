@@ -12,20 +12,12 @@ from hypothesis import strategies as st
 
 import makes
 from acidtest import settings as known_settings
-from acidtest.audit import importers
 from acidtest.audit import unchecked as kit
 from acidtest.audit.bench import Bench, Configuration, Setting, Side, Where
 from acidtest.audit.importers.configurations import mysql_option
 from acidtest.audit.rules import firebird
 from acidtest.audit.rules import settings as rules
-from audit.tables import rows
-
-
-def read(path: Path, files: dict[str, str | bytes]) -> Bench:
-    for name, content in files.items():
-        (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_bytes(content.encode() if isinstance(content, str) else content)
-    return importers.read(path)
+from audit.tables import read, rows
 
 
 def one(path: Path, files: dict[str, str | bytes]) -> Side:
