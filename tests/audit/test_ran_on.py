@@ -8,8 +8,7 @@ import pytest
 
 from acidtest.audit import judge
 from acidtest.finding import Finding
-from audit.tables import Kit, rows, speaks_only_of
-from written_kits import read
+from audit.tables import Kit, read, rows, speaks_only_of
 
 TABLE = "# PostgreSQL\n\n| Clients | TPS |\n|---|---|\n| 8 | 4,100 |\n| 16 | 6,200 |\n"
 RPS = "# Web\n\n| server | requests/s |\n|---|---|\n| PostgreSQL | 4,100 |\n| MySQL | 3,000 |\n"
