@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.tables import Kit, rows, speaks_only_of
-from written_kits import read
+from audit.tables import Kit, read, rows, speaks_only_of
 
 TABLE = "# Pages\n\n| pages | TPS |\n|---|---|\n| 8 kB | 11542 |\n| 16 kB | 11234 |\n"
 CELLS = "||1 disk|2 disks\n---|---|---\nrandom read|1246|1180\nrandom write|21856|15877\nread write|10229|12256\n"
