@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from acidtest.audit import judge
-from audit.tables import Kit, rows, speaks_only_of
-from written_kits import read
+from audit.tables import Kit, read, rows, speaks_only_of
 
 TABLE = "# Bench\n\n| System | TPS |\n|---|---|\n| PostgreSQL | 1234 |\n| MySQL | 1180 |\n"
 PGBENCH = """transaction type: <builtin: TPC-B (sort of)>
