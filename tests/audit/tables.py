@@ -16,12 +16,16 @@ from acidtest.audit.bench import Bench
 Kit = dict[str, str]
 
 
-def read(at: Path, files: Mapping[str, str | bytes]) -> Bench:
-    """The kit of these files, written there."""
+def write(at: Path, files: Mapping[str, str | bytes]) -> None:
     for name, content in files.items():
         file = at / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def read(at: Path, files: Mapping[str, str | bytes]) -> Bench:
+    """The kit of these files, written there."""
+    write(at, files)
     return importers.read(at)
 
 
