@@ -14,7 +14,7 @@ from acidtest.audit.declared import VARIES
 from acidtest.audit.rules import rules
 from acidtest.cli import app, declaring
 from acidtest.errors import BadInput
-from audit.tables import rows
+from audit.tables import rows, write
 
 FILES = {
     "loose/my.cnf": "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\ninnodb_buffer_pool_size = 8G\n",
@@ -40,10 +40,7 @@ files = ["strict"]
 
 def kit(path: Path, declared: str = "", readme: str = "", **more: str) -> Path:
     files = FILES | {"README.md": readme or "Two engines on one drive.\n"} | more
-    for name, text in (files | ({"benchmark.toml": declared} if declared else {})).items():
-        file = path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+    write(path, files | ({"benchmark.toml": declared} if declared else {}))
     return path
 
 
