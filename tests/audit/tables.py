@@ -12,8 +12,10 @@ import pytest
 
 from acidtest.audit import importers, judge
 from acidtest.audit.bench import Bench
+from acidtest.finding import Rule
 
 Kit = dict[str, str]
+RuleOverKits = tuple[str, str, list[Kit], list[Kit]]  # its name, how severe it is, kits that it finds wrong and right
 
 
 def write(at: Path, files: Mapping[str, str | bytes]) -> None:
@@ -78,3 +80,27 @@ def _found(rule: str, files: Kit, at: Path) -> list[str]:
     found = [one for one in judge.of_bench(read(at, files)) if one.rule.name == rule]
     assert {seen.file for one in found for seen in one.evidence} <= files.keys()
     return [one.severity for one in found]
+
+
+def over_kits(table: list[RuleOverKits]) -> Callable[..., None]:
+    """A test for each row of the table."""
+
+    @pytest.mark.parametrize(("rule", "severity", "wrong", "right"), table, ids=[row[0] for row in table])
+    def test(rule: str, severity: str, wrong: list[Kit], right: list[Kit], tmp_path: Path) -> None:
+        speaks_only_of(rule, severity, wrong, right, tmp_path)
+
+    return test
+
+
+def over_benches(table: list[tuple[Rule[Bench], Bench, Bench]]) -> Callable[..., None]:
+    """A test for each rule of the table: it speaks of the first benchmark of each of its rows and not of the second."""
+
+    @pytest.mark.parametrize("name", dict.fromkeys(rule.name for rule, _, _ in table))
+    def test(name: str) -> None:
+        for rule, faulty, sound in [row for row in table if row[0].name == name]:
+            found = list(rule(faulty))
+            assert found, faulty
+            assert all(one.rule is rule and one.text and one.evidence[0].file for one in found)
+            assert [one.text for one in rule(sound)] == []
+
+    return test

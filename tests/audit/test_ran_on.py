@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from acidtest.audit import judge
 from acidtest.finding import Finding
-from audit.tables import Kit, read, rows, speaks_only_of
+from audit.tables import Kit, RuleOverKits, over_kits, read, rows
 
 TABLE = "# PostgreSQL\n\n| Clients | TPS |\n|---|---|\n| 8 | 4,100 |\n| 16 | 6,200 |\n"
 RPS = "# Web\n\n| server | requests/s |\n|---|---|\n| PostgreSQL | 4,100 |\n| MySQL | 3,000 |\n"
@@ -115,7 +113,7 @@ def set_up(pragma: str, more: str = "", worker: str = WORKER) -> Kit:
 
 
 # A rule, how severe its finding is, kits of which it speaks and kits of which it does not.
-SPOKEN: list[tuple[str, str, list[Kit], list[Kit]]] = [
+SPOKEN: list[RuleOverKits] = [
     ("too-short-run", "note", [
         {"README.md": TABLE, "bench.py": "parser.add_argument('--duration', default=30)\nparser.add_argument('--concurrency', default=4)\n# benchmark\n"},
     ], [
@@ -217,12 +215,7 @@ SPOKEN: list[tuple[str, str, list[Kit], list[Kit]]] = [
     ]),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize(("rule", "severity", "wrong", "right"), SPOKEN, ids=[row[0] for row in SPOKEN])
-def test_a_rule_speaks_of_these_kits_and_not_of_those(
-    rule: str, severity: str, wrong: list[Kit], right: list[Kit], tmp_path: Path
-) -> None:
-    speaks_only_of(rule, severity, wrong, right, tmp_path)
+test_a_rule_speaks_of_these_kits_and_not_of_those = over_kits(SPOKEN)
 
 
 def test_what_is_told_of_a_load_that_differs(tmp_path: Path) -> None:
