@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from acidtest.audit import judge
-from audit.tables import Kit, read, rows, speaks_only_of
+from audit.tables import Kit, RuleOverKits, over_kits, read, rows
 
 TABLE = "# Bench\n\n| System | TPS |\n|---|---|\n| PostgreSQL | 1234 |\n| MySQL | 1180 |\n"
 PGBENCH = """transaction type: <builtin: TPC-B (sort of)>
@@ -82,7 +80,7 @@ def job(text: str) -> Kit:
 
 
 # A rule, how severe its finding is, kits of which it speaks and kits of which it does not.
-SPOKEN: list[tuple[str, str, list[Kit], list[Kit]]] = [
+SPOKEN: list[RuleOverKits] = [
     ("few-repetitions", "doubtful", [{"README.md": TABLE, "run.sh": text} for text in LOOPS],
      [{"README.md": TABLE, name: text} for name, listed in SCRIPTS.items() for text in listed]),
     ("few-repetitions", "note", [{"README.md": f"Every cell is the mean of five runs.\n\n{TABLE}"}], [{"README.md": TABLE, "benchmark.toml": "repetitions = 5\n"}]),
@@ -114,12 +112,7 @@ SPOKEN: list[tuple[str, str, list[Kit], list[Kit]]] = [
     ("many-failed", "doubtful", [{"README.md": FAILED.format("35%")}], []),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize(("rule", "severity", "wrong", "right"), SPOKEN, ids=[row[0] for row in SPOKEN])
-def test_a_rule_speaks_of_these_kits_and_not_of_those(
-    rule: str, severity: str, wrong: list[Kit], right: list[Kit], tmp_path: Path
-) -> None:
-    speaks_only_of(rule, severity, wrong, right, tmp_path)
+test_a_rule_speaks_of_these_kits_and_not_of_those = over_kits(SPOKEN)
 
 
 # Kits of which nobody is accused: settings that nobody started, durability that is compared, steps and samples.
