@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from audit.tables import Kit, read, rows, speaks_only_of
+from audit.tables import Kit, RuleOverKits, over_kits, read, rows
 
 TABLE = "# Pages\n\n| pages | TPS |\n|---|---|\n| 8 kB | 11542 |\n| 16 kB | 11234 |\n"
 CELLS = "||1 disk|2 disks\n---|---|---\nrandom read|1246|1180\nrandom write|21856|15877\nread write|10229|12256\n"
@@ -37,7 +35,7 @@ def script(first: str = "load", within: str = ":", how: str = "") -> Kit:
 
 
 # A rule, how severe its finding is, kits of which it speaks and kits of which it does not.
-SPOKEN: list[tuple[str, str, list[Kit], list[Kit]]] = [
+SPOKEN: list[RuleOverKits] = [
     # Nobody knows what figures of a text are: several may be repetitions.
     ("few-repetitions", "note", [{"README.md": text} for text in (TABLE, CELLS, ONCE)], [
         *({"README.md": text} for text in (THRICE, "# Pages\n\nIt reached TPS = 11542.\n")),
@@ -62,12 +60,7 @@ SPOKEN: list[tuple[str, str, list[Kit], list[Kit]]] = [
     ("no-warm-up", "note", [script()], [script(within="pgbench -S -T 60 bench # warm-up")]),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize(("rule", "severity", "wrong", "right"), SPOKEN, ids=[row[0] for row in SPOKEN])
-def test_a_rule_speaks_of_these_kits_and_not_of_those(
-    rule: str, severity: str, wrong: list[Kit], right: list[Kit], tmp_path: Path
-) -> None:
-    speaks_only_of(rule, severity, wrong, right, tmp_path)
+test_a_rule_speaks_of_these_kits_and_not_of_those = over_kits(SPOKEN)
 
 
 PYTHON = """
