@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from acidtest.audit import importers
-from audit.tables import Kit, rows, speaks_only_of
+from audit.tables import Kit, RuleOverKits, over_kits, rows
 from written_kits import PGBENCH
 
 STATUS = (
@@ -87,7 +85,7 @@ def wallclock(total: str) -> Kit:
 
 
 # A rule, how severe its finding is, kits of which it speaks and kits of which it does not.
-SPOKEN: list[tuple[str, str, list[Kit], list[Kit]]] = [
+SPOKEN: list[RuleOverKits] = [
     # An interval that the end of the run cut off is no stall.
     ("closed-loop-stall", "doubtful", [{"load.txt": ycsb(*WHOLE[:-1], (60, 0))}], [{"load.txt": ycsb(*WHOLE, (61, 0), ms=61_000)}]),
     # Each repetition has the time in its name; a table of rounds says how often.
@@ -120,12 +118,7 @@ SPOKEN: list[tuple[str, str, list[Kit], list[Kit]]] = [
     ("durability-differs", "invalid", [VENDORED | BESIDE], [VENDORED]),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize(("rule", "severity", "wrong", "right"), SPOKEN, ids=[row[0] for row in SPOKEN])
-def test_a_rule_speaks_of_these_kits_and_not_of_those(
-    rule: str, severity: str, wrong: list[Kit], right: list[Kit], tmp_path: Path
-) -> None:
-    speaks_only_of(rule, severity, wrong, right, tmp_path)
+test_a_rule_speaks_of_these_kits_and_not_of_those = over_kits(SPOKEN)
 
 
 FSYNC = "\n```\nfsync = off\nmax_wal_size = 8GB\n```\n"
