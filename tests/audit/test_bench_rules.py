@@ -7,8 +7,6 @@ from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 from acidtest.audit import releases, tied
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import (
@@ -31,7 +29,7 @@ from acidtest.audit.bench import (
 from acidtest.audit.rules import builds, durability, firebird, routines, settings, vacuum, windows_cache
 from acidtest.finding import Rule
 from acidtest.settings import numbers
-from audit.tables import rows
+from audit.tables import over_benches, rows
 
 HERE = Where("file", 1)
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0)
@@ -235,14 +233,7 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
 ]  # fmt: skip
 MODULES: list[ModuleType] = [builds, settings, durability, firebird, routines, vacuum, windows_cache]
 
-
-@pytest.mark.parametrize("name", dict.fromkeys(rule.name for rule, _, _ in SPOKEN))
-def test_a_rule_speaks_of_the_one_and_not_of_the_other(name: str) -> None:
-    for rule, faulty, sound in [row for row in SPOKEN if row[0].name == name]:
-        found = list(rule(faulty))
-        assert found
-        assert all(one.rule is rule and one.text and one.evidence[0].file for one in found)
-        assert [one.text for one in rule(sound)] == []
+test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 
 def test_every_rule_is_in_the_table() -> None:
