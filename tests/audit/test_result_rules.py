@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from acidtest.audit.bench import (
     Bench,
     Configuration,
@@ -22,6 +20,7 @@ from acidtest.audit.bench import (
 )
 from acidtest.audit.rules import latencies, logs, method, over, rates, repetitions, shown, state
 from acidtest.finding import Rule
+from audit.tables import over_benches
 
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0, terminals=1, measured_s=600.0, engine="postgresql")
 FLUSH = Published(
@@ -157,14 +156,7 @@ SPOKEN = [
     (logs.flush_behind, bench(sides=[logged("flush-behind", "mysql")]), bench(sides=[logged("error", "mysql")])),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize("name", dict.fromkeys(rule.name for rule, _, _ in SPOKEN))
-def test_a_rule_speaks_of_the_one_and_not_of_the_other(name: str) -> None:
-    for rule, faulty, sound in [row for row in SPOKEN if row[0].name == name]:
-        found = list(rule(faulty))
-        assert found
-        assert all(one.rule is rule and one.text and one.evidence[0].file for one in found)
-        assert [one.text for one in rule(sound)] == []
+test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 
 def test_every_rule_here_has_a_row() -> None:
