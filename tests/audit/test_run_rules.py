@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from acidtest.audit import importers
 from acidtest.audit.bench import (
     Bench,
@@ -35,7 +33,7 @@ from acidtest.audit.rules import (
     workload,
 )
 from acidtest.finding import Rule
-from audit.tables import rows
+from audit.tables import over_benches, rows
 
 PG = Published(
     Where("pg/run.out", 3), "pgbench", "<builtin: TPC-B (sort of)>", rate=4000.0, terminals=32, measured_s=600.0,
@@ -158,14 +156,7 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (builds.debug_build, bench(sides=[replace(side(), version="5.5.20-debug")]), bench(sides=[replace(side(), version="5.5.20")])),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize("name", dict.fromkeys(rule.name for rule, _, _ in SPOKEN))
-def test_a_rule_speaks_of_the_one_and_not_of_the_other(name: str) -> None:
-    for rule, faulty, sound in [row for row in SPOKEN if row[0].name == name]:
-        found = list(rule(faulty))
-        assert found
-        assert all(one.rule is rule and one.text and one.evidence[0].file for one in found)
-        assert [one.text for one in rule(sound)] == []
+test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 
 def test_every_rule_here_has_a_row() -> None:
