@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from acidtest.audit.bench import (
     Bench,
     Configuration,
@@ -22,6 +20,7 @@ from acidtest.audit.bench import (
 )
 from acidtest.audit.rules import latencies, logs, method, over, rates, repetitions, shown, state
 from acidtest.finding import Rule
+from audit.tables import over_benches
 
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0, terminals=1, measured_s=600.0, engine="postgresql")
 FLUSH = Published(
@@ -155,13 +154,7 @@ SPOKEN = [
     (logs.flush_behind, bench(sides=[logged("flush-behind", "mysql")]), bench(sides=[logged("error", "mysql")])),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize(("rule", "faulty", "sound"), SPOKEN, ids=lambda one: one.name if isinstance(one, Rule) else "")
-def test_a_rule_speaks_of_the_one_and_not_of_the_other(rule: Rule[Bench], faulty: Bench, sound: Bench) -> None:
-    found = list(rule(faulty))
-    assert found
-    assert all(one.text and one.evidence and all(seen.file for seen in one.evidence) for one in found)
-    assert list(rule(sound)) == []
+test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 
 def test_every_rule_here_has_a_row() -> None:
