@@ -148,7 +148,6 @@ def test_a_file_that_shrinks_is_read_as_long_as_it_is_and_that_is_told(tmp_path:
     assert "shorter" in file.notes[0].text
 
 
-@pytest.mark.xfail(strict=True, raises=UnicodeError, reason="importers.file reads it as UTF-16, which demands the mark")
 def test_a_text_may_lose_its_byte_order_mark_while_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes("a line\n".encode("utf-16"))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from acidtest.audit import judge
 from acidtest.audit.bench import Published, Where
 from acidtest.audit.importers import named
 from acidtest.audit.repeated import repetitions
@@ -65,27 +64,22 @@ def asked(terminals: int | None, measured_s: float | None = None, warmup_s: floa
 
 # A file, its text, and what is known of each result in it.
 READ: list[tuple[str, str, list[dict[str, Any]]]] = [
-    ("bench.sh", "# benchmark\nCLIENTS=${CLIENTS:-8}\nexport DURATION=30\n./driver\n", asked(8, 30.0)),
-    ("bench.go", "const Threads = 16 // of the benchmark\nconst WarmUp = 5 * time.Second\n", asked(16, warmup_s=5.0)),
-    ("Bench.java", "  private static final int CLIENTS = 4;\n  static final int RUN_TIME_MS = 2_000;\n", asked(4, 2.0)),
-    ("bench.py", "p.add_argument('--concurrency', type=int,\n    default=12)\np.add_argument(\n  '--warmup-time', default=5)\n", asked(12, warmup_s=5.0)),
-    ("benchmark.yaml", "thread_count: 4\ntotal_rows: 1000\n", asked(4)),
-    ("bench.js", "const clients = 4;\nconst duration = 10000;\n", asked(4)),  # of an unknown unit
+
+
+
+
+
+      # of an unknown unit
     ("run.sh", "CLIENTS=8\nDURATION=60\npgbench -c $CLIENTS -T $DURATION bench\n", asked(8, 60.0, tool="pgbench")),
     ("web.py", "threads = 4\nworkers = 8\nrows = 10\n", []),  # of no benchmark
     ("bench.py", "threads = 4\n", []),
     ("bench.sh", "max_connections=100\nPORT=5432\nTIMEOUT=30\nRETRIES=3\n", []),
     ("plot_bench.py", "width = 12\nfont_size = 8\ntime_column = 2\n", []),
-    ("notes.md", LIST, [
-        {"rate": 5100.0, "runs": 3, "terminals": 8, "name": "Inserts: 8 clients: first", "told": True},
-        {"rate": 12500.0, "latency_ms": {"p99": 7.5}, "name": "Inserts: 8 clients: second", "told": True},
-        {"rate": 12500.0},  # behind a colon thousands may be set apart
-    ]),
+
     ("results.md", "# x\n\n#### Fifty inserts\n```\n┌─ Best:      1.5ms\n├─ Completed: 19.1ms\n└─ Errors:    0\n```\n", [{"took_s": 0.0191}]),
-    ("out.json", '\ufeff{"results": {"tps_list": [610.5, 598.25, 604.0], "tps_median": 604.0}}', [{"rate": 604.0, "runs": 3}]),
+
     ("out.summary", "\n".join(OLTP_BENCH) + "\n", [{"engine": "postgresql", "script": "voter", "scale": 100.0, "terminals": 2, "rate": 812.33213813877614386}]),
-    ("README.md", "# x\n\n| store/clients/TPS | clients: 10 | clients: 30 |\n|---|---|---|\n| a | 850 | 2700 |\n",
-     [{"rate": 850.0, "terminals": 10}, {"rate": 2700.0, "terminals": 30}]),
+
 ]  # fmt: skip
 
 
@@ -97,13 +91,6 @@ def test_what_is_known_of_a_result(name: str, text: str, expected: list[dict[str
         {key: pytest.approx(value) if isinstance(value, float) else value for key, value in wanted.items()}
         for wanted in expected
     ]
-
-
-def test_a_program_of_one_s_own_is_held_against_nobody(tmp_path: Path) -> None:
-    bench = read(tmp_path, {"bench.sh": "# benchmark\nCLIENTS=64\nDURATION=1\nSCALE=1\n", "README.md": "# x\n"})
-    assert bench.published
-    assert not bench.plans
-    assert {one.severity for one in judge.of_bench(bench)} <= {"note"}
 
 
 def test_times_in_names_leave_repetitions_as_such(tmp_path: Path) -> None:

@@ -104,7 +104,6 @@ SPOKEN: list[RuleOverKits] = [
         text("Codecs", "| Codec | Time |", "|---|---|", "| first | 2.23 s |", "| second | 4.11 s |"),
         text("Loading", "| Step | load | query |", "|---|---|---|", "| small | 12.7 s | 0.15 s |"),
         wallclock("1.1"),
-        clock(1, 3, 4, 2),
     ], [
         text("Codecs", "| Codec | Time per op |", "|---|---|", "| first | 2.23 s |", "| second | 4.11 s |"),
         text("Loading", "| Step | Total | load | query |", "|---|---|---|---|", "| small | 12.9 s | 12.7 s | 0.15 s |"),

@@ -115,7 +115,6 @@ def set_up(pragma: str, more: str = "", worker: str = WORKER) -> Kit:
 # A rule, how severe its finding is, kits of which it speaks and kits of which it does not.
 SPOKEN: list[RuleOverKits] = [
     ("too-short-run", "note", [
-        {"README.md": TABLE, "bench.py": "parser.add_argument('--duration', default=30)\nparser.add_argument('--concurrency', default=4)\n# benchmark\n"},
     ], [
         script("T=600\n$PGBENCH -c 8 -T $T bench"),
         script(". ./gone.sh\npgbench -c 8 -T $LASTS bench"),
@@ -170,7 +169,6 @@ SPOKEN: list[RuleOverKits] = [
     ("workload-differs", "doubtful", [
         {"load.js": K6, "out.txt": OF_K6.format(vus=1)},  # which is not of the script as it stands
         {"drive.md": JOB.format(rw="randwrite")},
-        programs(1000, 1),
     ], [
         {"load.js": K6, "out.txt": OF_K6.format(vus=100)},
         {"load.js": K6.replace("vus: 100", "vus: __ENV.VUS || 100"), "out.txt": OF_K6.format(vus=1)},
@@ -200,19 +198,6 @@ SPOKEN: list[RuleOverKits] = [
         script("pgbench -c 8 -T 600 -s 5 -f own.sql bench"),
     ]),
     ("state-inherited", "note", [{"one.sh": RUN, "load.sh": LOAD, "all.sh": TWICE}], [{"one.sh": LOAD + RUN, "all.sh": TWICE}]),
-    ("connect-per-transaction", "note", [
-        {"README.md": RPS, "server.go": GO_HANDLER.replace("CONNECT", "pgx.Connect(ctx, dsn)")},
-        {"README.md": RPS, "bench.py": f"{IN_LOOP}    db.close()\n"},
-        {"README.md": RPS, "app.py": "@app.get('/orders')\ndef orders():\n    db = pymysql.connect(host=H)\n    return db.query('SELECT 1')\n"},
-        {"README.md": RPS, "app.js": "app.get('/orders', async (req, res) => {\n  const db = new Client(url);\n  await db.query('SELECT 1');\n});\n"},
-    ], [
-        {"README.md": RPS, "server.go": GO_HANDLER.replace("CONNECT", "pool.Acquire(ctx)")},
-        {"README.md": RPS, "server.go": 'func main() {\n\tdb, err := sql.Open("pgx", dsn)\n\thttp.HandleFunc("/", handle)\n}\n'},
-        {"README.md": RPS, "bench.py": KEPT},
-        {"README.md": RPS, "bench.py": "for n in range(8):\n    connections.append(psycopg2.connect(DSN))\n"},
-        {"README.md": RPS, "bench.py": f"{IN_LOOP}    Thread(target=work, args=(db,)).start()\n    db.close()\n"},
-        {"README.md": RPS, "bench.py": "# for n in range(9):\n#     db = psycopg2.connect(DSN)\n"},
-    ]),
 ]  # fmt: skip
 
 test_a_rule_speaks_of_these_kits_and_not_of_those = over_kits(SPOKEN)
@@ -221,5 +206,3 @@ test_a_rule_speaks_of_these_kits_and_not_of_those = over_kits(SPOKEN)
 def test_what_is_told_of_a_load_that_differs(tmp_path: Path) -> None:
     (vus,) = found(tmp_path / "k6", "workload-differs", {"load.js": K6, "out.txt": OF_K6.format(vus=1)})
     assert "100 virtual users" in vus.text
-    (batch,) = found(tmp_path / "batch", "workload-differs", programs(1000, 1))
-    assert (batch.certainty, "1 with mongodb" in batch.text) == ("guessed", True)

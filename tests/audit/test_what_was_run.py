@@ -84,8 +84,6 @@ main()
 
 # A script, and its steps: what each does, and in how many loops.
 @rows(
-    (script(within="echo 3 > /proc/sys/vm/drop_caches"), [("load", 0), ("caches", 1), ("run", 1)]),
-    ({"run.py": PYTHON}, [("load", 0), ("run", 1)]),
     *(
         ({"run.sh": text}, [])
         for text in (

@@ -26,8 +26,8 @@ def _jmh(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
     values = run.values
     value, name = amount(values["_value"].replace(",", "")), " ".join(f"{values['script']} {values['_of']}".split())
     if value and "_per" in values:
-        rate, written = value * 1000 / MS[values["_per"]], f"{values['_value']} ops/{values['_per']}"
-        yield {"name": name[:120], "rate": rate, "written": written}
+        yield {"name": name[:120], "rate": value * 1000 / MS[values["_per"]],
+               "written": f"{values['_value']} ops/{values['_per']}"}  # fmt: skip
     elif value:
         unit = values["_each"]
         yield {"name": name[:120], "mean": value * MS[unit], "written": f"{values['_value']} {unit}/op"}

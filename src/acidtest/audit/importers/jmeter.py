@@ -46,7 +46,7 @@ def _rows(file: File) -> Sequence[Published] | None:
 
 def _of_rows(file: File, separator: str) -> Iterator[tuple[float, float, bool, float]]:
     for at, row in cells(file, separator):
-        if not row["timestamp"].isdigit() or number(row.get("elapsed")) is not None:
+        if not row.get("timestamp", "").isdigit() or number(row.get("elapsed")) is not None:
             moment, elapsed = sampled(row, at, "timestamp", "elapsed")
             yield moment, elapsed, row.get("success", "true") != "false", number(row.get("allthreads")) or 0
 

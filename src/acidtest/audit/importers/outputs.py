@@ -299,7 +299,7 @@ def properties(lines: Iterable[str]) -> dict[str, str]:
 
 
 def asked_by(
-    file: File, own: Set[str], least: int, asked: Callable[[Mapping[str, str]], Mapping[str, str]], one: Published
+    file: File, own: Set[str], least: int, asked: Callable[[Mapping[str, str]], dict[str, str]], one: Published
 ) -> list[Published] | None:
     """What a run of a file of properties would do, if it sets ``least`` of the tool's ``own``."""
     low = file.head.lower()

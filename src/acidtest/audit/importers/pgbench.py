@@ -131,6 +131,8 @@ def _of_intervals(file: File) -> Published:
         if match is None:
             raise Broken("holds a line that is none of pgbench's log", at)
         lines.append((int(match[1]), int(match[2]), int(match[3]), int(match[4])))
+    if not lines:
+        raise Broken("holds no line")
     starts, counts, sums, longest = zip(*lines, strict=True)
     interval = float(min((later - one for one, later in pairwise(starts) if later > one), default=1))
     return Published(
