@@ -16,7 +16,7 @@ from acidtest.finding import Found, rule
     says="A declared claim does not follow from the results of the kit.",
     remedy="Claim what the results show, or bring the results that the claim is from.",
     disproved_by="results of the same work that the claim follows from",
-    source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013); acidtest help docs/ANALYSIS.md",
+    source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (2013); acidtest help docs/ANALYSIS.md",
 )
 def claim_does_not_follow(bench: Bench) -> Iterator[Found]:
     for one in claims.answers(bench):
