@@ -428,7 +428,7 @@ def _unit_of(cells: Sequence[str]) -> str:
 @lru_cache(20_000)  # each is asked for several times
 def _amount(cell: str) -> Amount | None:
     """The figure that a cell is, with thousands set apart in any usual way; None of a limit, a share or a text."""
-    match = AMOUNT.fullmatch(cell.strip("*_`~≈ "))
+    match = AMOUNT.fullmatch(cell.strip("*_`~ "))
     if match is None:
         return None
     value, rest = value_of(match[1]), match[3].strip()
