@@ -359,7 +359,7 @@ SPARSE = {
 }
 KITS: tuple[Kit, ...] = (
     Kit("nothing", lambda root: None, (NOTHING,)),
-    Kit("1,500 folders nested", partial(nested, 1500)),
+    Kit("90 folders nested", partial(nested, 90)),
     Kit("5,000 folders nested", partial(nested, 5000), (NOTHING,)),
     Kit("100,000 folders", partial(folders, 100_000), (NOTHING,)),
     Kit("100,000 configurations", partial(many_files, 100_000, "{n}.conf", CONFIGURATION)),

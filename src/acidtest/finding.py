@@ -8,6 +8,7 @@ findings share. Rules of ``doubts`` look at our own recordings: a row, a place, 
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -166,17 +167,18 @@ def rule(
     name: str,
     *,
     severity: Severity,
-    over: type[Subject],
+    over: type[Subject] | None = None,
     says: str,
     remedy: str,
     source: str,
     about: str = "goodput_per_s",
     disproved_by: str = "",
 ) -> Callable[[Callable[[Subject], Iterator[Found]]], Rule[Subject]]:
-    """Make the decorated function a rule."""
+    """Make the decorated function a rule, over what it takes unless ``over`` says it."""
 
     def made(find: Callable[[Subject], Iterator[Found]]) -> Rule[Subject]:
-        return Rule(name, severity, says, remedy, source, about, over, find, disproved_by)
+        subject = over or next(iter(inspect.get_annotations(find, eval_str=True).values()))
+        return Rule(name, severity, says, remedy, source, about, subject, find, disproved_by)
 
     return made
 

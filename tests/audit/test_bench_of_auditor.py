@@ -13,6 +13,7 @@ from bench.auditor.cases import Case
 from bench.auditor.score import Answer, score
 
 from acidtest.errors import BadInput
+from audit.tables import rows
 
 
 def a_case(**parts: Any) -> Case:
@@ -31,17 +32,14 @@ def an_answer(*findings: dict[str, Any], **parts: Any) -> Answer:
 DEMAND = {"rule": "few-repetitions", "severity": "doubtful", "where": ["results/a.txt:3", "runs"], "why": "one run"}
 
 
-@pytest.mark.parametrize(
-    ("finding", "met"),
-    [
-        (a_finding("few-repetitions", "doubtful", "results/a.txt"), True),
-        (a_finding("few-repetitions", "note", "runs/deep/b.txt", "elsewhere"), True),
-        (a_finding("runs-too-few", "doubtful", "results/a.txt"), True),
-        (a_finding("few-repetitions", "doubtful", "results/b.txt"), False),
-        (a_finding("few-repetitions", "doubtful"), False),
-        (a_finding("few-repetitions", "doubtful", "results/a.txt", waived="a first look"), False),
-        (a_finding("no-warm-up", "doubtful", "results/a.txt"), False),
-    ],
+@rows(
+    (a_finding("few-repetitions", "doubtful", "results/a.txt"), True),
+    (a_finding("few-repetitions", "note", "runs/deep/b.txt", "elsewhere"), True),
+    (a_finding("runs-too-few", "doubtful", "results/a.txt"), True),
+    (a_finding("few-repetitions", "doubtful", "results/b.txt"), False),
+    (a_finding("few-repetitions", "doubtful"), False),
+    (a_finding("few-repetitions", "doubtful", "results/a.txt", waived="a first look"), False),
+    (a_finding("no-warm-up", "doubtful", "results/a.txt"), False),
 )
 def test_a_demand_is_met_by_its_rule_at_its_place(finding: dict[str, Any], met: bool) -> None:
     got = score(a_case(demand=[DEMAND | {"also": ["runs-too-few"]}]), an_answer(finding))
@@ -53,21 +51,18 @@ def test_a_demand_without_a_place_is_met_anywhere() -> None:
     assert got.met
 
 
-@pytest.mark.parametrize(
-    ("finding", "false", "severer"),
-    [
-        (a_finding("old-build", "invalid", "a"), True, False),
-        (a_finding("old-build", "note", "a"), False, False),
-        (a_finding("few-repetitions", "doubtful", "elsewhere"), False, False),
-        (a_finding("few-repetitions", "invalid", "elsewhere"), False, True),
-        (a_finding("debug-build", "doubtful", "bin/x"), False, False),
-        (a_finding("debug-build", "doubtful", "lib/x"), True, False),
-        (a_finding("debug-build", "invalid", "bin/x"), False, True),
-        (a_finding("setting-differs", "doubtful", "a"), True, False),
-        (a_finding("durability-differs", "note", "a"), False, False),
-        (a_finding("durability-differs", "doubtful", "a"), True, False),
-        (a_finding("unknown-results", "doubtful", "a"), False, False),
-    ],
+@rows(
+    (a_finding("old-build", "invalid", "a"), True, False),
+    (a_finding("old-build", "note", "a"), False, False),
+    (a_finding("few-repetitions", "doubtful", "elsewhere"), False, False),
+    (a_finding("few-repetitions", "invalid", "elsewhere"), False, True),
+    (a_finding("debug-build", "doubtful", "bin/x"), False, False),
+    (a_finding("debug-build", "doubtful", "lib/x"), True, False),
+    (a_finding("debug-build", "invalid", "bin/x"), False, True),
+    (a_finding("setting-differs", "doubtful", "a"), True, False),
+    (a_finding("durability-differs", "note", "a"), False, False),
+    (a_finding("durability-differs", "doubtful", "a"), True, False),
+    (a_finding("unknown-results", "doubtful", "a"), False, False),
 )
 def test_what_is_false(finding: dict[str, Any], false: bool, severer: bool) -> None:
     case = a_case(

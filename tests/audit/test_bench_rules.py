@@ -7,8 +7,6 @@ from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 from acidtest.audit import releases, tied
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import (
@@ -31,6 +29,7 @@ from acidtest.audit.bench import (
 from acidtest.audit.rules import builds, durability, firebird, routines, settings, vacuum, windows_cache
 from acidtest.finding import Rule
 from acidtest.settings import numbers
+from audit.tables import over_benches, rows
 
 HERE = Where("file", 1)
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0)
@@ -110,7 +109,7 @@ PLAIN = Account(HERE, ".\\firebird")
 LACKING = Account(HERE, "", frozenset(("SeChangeNotifyPrivilege",)))
 ALLOWED = Account(HERE, "", frozenset(("SeIncreaseQuotaPrivilege",)))
 
-SPEAKS_AND_NOT: list[tuple[Rule[Bench], Bench, Bench]] = [
+SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (builds.word_size, bench(side("a", "firebird 3.0.5", binary(32, "x86")), side("b", "firebird 4.0.0", binary())),
      bench(side("a", "firebird 3.0.5", binary()), side("b", "firebird 4.0.0", binary()))),
     (builds.old_build, bench(side("a", "firebird 3.0.5"), side("b", "firebird 4.0.0")),
@@ -232,24 +231,17 @@ SPEAKS_AND_NOT: list[tuple[Rule[Bench], Bench, Bench]] = [
     (windows_cache.cache_limit_not_allowed, windows("2.5.9", LACKING, filesystemcachesize=30),
      windows("2.5.9", PLAIN, ALLOWED, filesystemcachesize=30)),
 ]  # fmt: skip
-NAMES = [f"{rule.name}-{n}" for n, (rule, _, _) in enumerate(SPEAKS_AND_NOT)]
 MODULES: list[ModuleType] = [builds, settings, durability, firebird, routines, vacuum, windows_cache]
 
-
-@pytest.mark.parametrize(("rule", "wrong", "right"), SPEAKS_AND_NOT, ids=NAMES)
-def test_speaks_of_what_is_wrong_and_of_nothing_else(rule: Rule[Bench], wrong: Bench, right: Bench) -> None:
-    found = list(rule(wrong))
-    assert found
-    assert all(one.text and one.evidence and one.rule is rule for one in found)
-    assert list(rule(right)) == []
+test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 
 def test_every_rule_is_in_the_table() -> None:
     mine = {one.name for module in MODULES for one in vars(module).values() if isinstance(one, Rule)}
-    assert mine == {rule.name for rule, _, _ in SPEAKS_AND_NOT}
+    assert mine == {rule.name for rule, _, _ in SPOKEN}
 
 
-@pytest.mark.parametrize("rule", all_rules.over(Bench), ids=lambda rule: rule.name)
+@rows(*all_rules.over(Bench))
 def test_no_rule_speaks_of_nothing_at_all(rule: Rule[Bench]) -> None:
     assert list(rule(Bench(sides=[]))) == []
     assert list(rule(Bench(sides=[Side("a"), Side("b")]))) == []
@@ -285,7 +277,7 @@ def test_a_level_that_every_row_of_ours_says_is_no_finding() -> None:
     assert list(durability.durability_given_up(bench(ours))) == []
 
 
-@pytest.mark.parametrize("engine", ["firebird", "mysql", "mariadb", "postgresql", "sqlite"])
+@rows("firebird", "mysql", "mariadb", "postgresql", "sqlite")
 def test_releases_are_of_their_series_and_in_order_of_time(engine: str) -> None:
     known = releases._of(engine)
     assert len(known) > 30 and len({one.version for one in known}) == len(known)
@@ -323,7 +315,7 @@ MEASURED = [
 ]
 
 
-@pytest.mark.parametrize(("names", "results", "wanted"), MEASURED)
+@rows(*MEASURED)
 def test_which_sides_were_measured(names: list[str], results: list[str], wanted: list[str]) -> None:
     def configured(name: str) -> Side:
         file = Where(f"{name}my.cnf" if name.endswith("/") else name)

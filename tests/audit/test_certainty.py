@@ -13,6 +13,7 @@ from acidtest.audit import judge, sarif, shown
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench, Configuration, Published, Setting, Side, Where
 from acidtest.finding import LOWERED, Evidence, Finding, Found, rule
+from audit.tables import rows
 
 
 @rule(
@@ -31,16 +32,13 @@ def a_rule(bench: Bench) -> Iterator[Found]:
 ONE, OTHER = Evidence("off", "a.conf", 1), Evidence("on", "b.conf", 2)
 
 
-@pytest.mark.parametrize(
-    ("evidence", "certainty", "severity"),
-    [
-        ((ONE, OTHER), "certain", "invalid"),
-        ((ONE, ONE), "certain", "doubtful"),
-        ((ONE,), "certain", "doubtful"),
-        ((), "certain", "doubtful"),
-        ((ONE, OTHER), "quoted in a text", "doubtful"),
-        ((ONE, OTHER), "guessed", "doubtful"),
-    ],
+@rows(
+    ((ONE, OTHER), "certain", "invalid"),
+    ((ONE, ONE), "certain", "doubtful"),
+    ((ONE,), "certain", "doubtful"),
+    ((), "certain", "doubtful"),
+    ((ONE, OTHER), "quoted in a text", "doubtful"),
+    ((ONE, OTHER), "guessed", "doubtful"),
 )
 def test_invalid_takes_two_facts_that_are_certain(
     evidence: tuple[Evidence, ...], certainty: str, severity: str
@@ -62,31 +60,21 @@ FSYNC = (
 )  # fmt: skip
 
 
-def _only(bench: Bench, name: str) -> Finding:
+SAME_VERSION = [replace(side, version="17") for side in FSYNC]
+TOLD = replace(FSYNC[0], configurations=tuple(replace(one, prose=True) for one in FSYNC[0].configurations))
+DISORDERED = Published(Where("run.txt", 9), "sysbench", "run", latency_ms={"p50": 9.0, "p99": 2.0})
+
+
+@rows(
+    (Bench(FSYNC), "durability-differs", "invalid", "certain"),
+    (Bench(SAME_VERSION), "durability-differs", "doubtful", "guessed"),  # the setting may be what is compared
+    (Bench((TOLD, FSYNC[1])), "durability-differs", "doubtful", "quoted in a text"),
+    (Bench([], published=[DISORDERED]), "percentiles-disordered", "invalid", "certain"),  # a figure against itself
+    (Bench([], published=[replace(DISORDERED, told=True)]), "percentiles-disordered", "doubtful", "quoted in a text"),
+)
+def test_how_certain_a_finding_is(bench: Bench, name: str, severity: str, certainty: str) -> None:
     (found,) = (one for one in judge.of_bench(bench) if one.rule.name == name)
-    return found
-
-
-def test_settings_that_contradict_each_other_are_certain() -> None:
-    found = _only(Bench(FSYNC), "durability-differs")
-    assert (found.severity, found.certainty) == ("invalid", "certain")
-
-
-def test_of_one_engine_in_one_version_a_setting_may_be_what_is_compared() -> None:
-    found = _only(Bench([replace(side, version="17") for side in FSYNC]), "durability-differs")
-    assert (found.severity, found.certainty) == ("doubtful", "guessed")
-
-
-def test_settings_that_a_text_tells_of_are_not() -> None:
-    told = replace(FSYNC[0], configurations=tuple(replace(one, prose=True) for one in FSYNC[0].configurations))
-    found = _only(Bench((told, FSYNC[1])), "durability-differs")
-    assert (found.severity, found.certainty) == ("doubtful", "quoted in a text")
-
-
-def test_a_figure_against_itself_is_two_facts() -> None:
-    run = Published(Where("run.txt", 9), "sysbench", "run", latency_ms={"p50": 9.0, "p99": 2.0})
-    assert _only(Bench([], published=[run]), "percentiles-disordered").severe
-    assert not _only(Bench([], published=[replace(run, told=True)]), "percentiles-disordered").severe
+    assert (found.severity, found.certainty) == (severity, certainty)
 
 
 def test_a_rule_knows_better(monkeypatch: pytest.MonkeyPatch) -> None:

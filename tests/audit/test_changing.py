@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import FileIO
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -45,9 +46,9 @@ def longer(path: Path) -> None:
 
 
 def another(path: Path) -> None:
-    """A file with other content under its name."""
-    new = path.with_name("new")
-    new.write_bytes(path.read_bytes()[::-1])
+    """A file with other content under its name, and with the same byte order mark."""
+    new, content = path.with_name("new"), path.read_bytes()
+    new.write_bytes(content[:4] + content[:3:-1])
     new.replace(path)
 
 
@@ -75,25 +76,23 @@ def moved(path: Path) -> None:
 CHANGES = (gone, emptied, shorter, longer, another, folder, pipe, link, moved)
 
 
-@pytest.fixture
-def changed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, Change, int], None]:
+@contextmanager
+def changed(root: Path, change: Change, at: int) -> Iterator[None]:
     """Makes a change to each file of a folder right before it is opened for the so manieth time."""
+    opened = File.opened
+    times: dict[Path, int] = {}
 
-    def make(root: Path, change: Change, at: int) -> None:
-        opened = File.opened
-        times: dict[Path, int] = {}
+    @contextmanager
+    def hooked(self: File) -> Iterator[FileIO]:
+        times[self.path] = times.get(self.path, 0) + 1
+        if times[self.path] == at and self.path.is_file() and self.path.parent != root:
+            change(self.path)
+        with opened(self) as file:
+            yield file
 
-        @contextmanager
-        def hooked(self: File) -> Iterator[FileIO]:
-            times[self.path] = times.get(self.path, 0) + 1
-            if times[self.path] == at and self.path.is_file() and self.path.parent != root:
-                change(self.path)
-            with opened(self) as file:
-                yield file
-
-        monkeypatch.setattr(File, "opened", hooked)
-
-    return make
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(File, "opened", hooked)
+        yield
 
 
 def told(root: Path) -> set[str]:
@@ -111,18 +110,22 @@ def told(root: Path) -> set[str]:
     }
 
 
-@pytest.mark.covering(2)
-@pytest.mark.parametrize("at", OPENINGS)
+FIXTURES = KITS[0].with_name("fixtures")  # one file of each kind
+PAIRS = [
+    (change, at, of)
+    for n, (change, at) in enumerate(product(CHANGES, OPENINGS))
+    for of in {FIXTURES, KITS[n % len(KITS)]}
+]
+
+
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-@pytest.mark.parametrize("of", KITS, ids=lambda of: of.name)
-def test_a_kit_may_change_while_it_is_read(
-    of: Path, change: Change, at: int, tmp_path: Path, changed: Callable[[Path, Change, int], None]
-) -> None:
-    root = tmp_path / "kit"
-    shutil.copytree(of, root / "inner")
-    names = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
-    changed(root, change, at)
-    assert told(root) >= (names if change is not moved else set())
+def test_a_kit_may_change_while_it_is_read(change: Change, tmp_path: Path) -> None:
+    for at, of in [row[1:] for row in PAIRS if row[0] is change]:
+        root = tmp_path / f"{at}-{of.name}"
+        shutil.copytree(of, root / "inner")
+        names = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+        with changed(root, change, at):
+            assert told(root) >= (names if change is not moved else set())
 
 
 def test_a_file_that_grows_is_read_as_long_as_it_was(tmp_path: Path) -> None:
@@ -143,3 +146,12 @@ def test_a_file_that_shrinks_is_read_as_long_as_it_is_and_that_is_told(tmp_path:
     os.truncate(path, 21)
     assert list(file.stream()) == ["a line"] * 3
     assert "shorter" in file.notes[0].text
+
+
+def test_a_text_may_lose_its_byte_order_mark_while_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes("a line\n".encode("utf-16"))
+    file = File(path, "a.log")
+    assert file.first_lines == ["a line"]
+    path.write_bytes("a line\n".encode("utf-16-le"))
+    assert isinstance(file.lines, list)

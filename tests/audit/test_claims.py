@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acidtest.audit import claims, importers, judge
 from acidtest.audit.claims import Answer
+from audit.tables import rows
 from written_kits import read
 
 RUN = """transaction type: <builtin: TPC-B (sort of)>
@@ -44,43 +46,34 @@ def kit(
     return answer
 
 
-@pytest.mark.parametrize(
-    ("claim", "first", "second", "verdict"),
-    [
-        ('is = "faster"', 1400, 1000, "follows"),
-        ('is = "faster"', 1000, 1400, "does not follow"),
-        ('is = "slower"', 1000, 1400, "follows"),
-        ('is = "slower"', 1400, 1000, "does not follow"),
-        ('is = "faster"\nby = 1.4', 1400, 1000, "follows"),
-        ('is = "faster"\nby = 2', 1400, 1000, "does not follow"),
-        ('is = "slower"\nby = 1.4', 1000, 1400, "follows"),
-        ('is = "equal"', 1010, 1000, "follows"),
-        ('is = "equal"', 1400, 1000, "does not follow"),
-        ('is = "equal"\nby = 1.5', 1400, 1000, "follows"),
-        ('is = "faster"\nmetric = "mean"', 1400, 1000, "follows"),
-        ('is = "faster"\nmetric = "mean"', 1000, 1400, "does not follow"),
-        ('is = "faster"\nmetric = "p99"', 1400, 1000, "cannot tell"),
-    ],
-)
-def test_a_claim_is_computed(tmp_path: Path, claim: str, first: float, second: float, verdict: str) -> None:
-    assert kit(tmp_path, claim, first, second).verdict == verdict
+FSYNC = {"a/postgresql.conf": "fsync = off\n", "b/postgresql.conf": "fsync = on\n"}
 
 
-def test_too_few_repetitions_tell_nothing(tmp_path: Path) -> None:
-    answer = kit(tmp_path, 'is = "faster"', 1400, 1000, runs=2)
-    assert (answer.verdict, "too few repetitions" in answer.why) == ("cannot tell", True)
-    assert answer.ratio and answer.ratio.median == pytest.approx(1.4)
-
-
-def test_other_work_tells_nothing(tmp_path: Path) -> None:
-    answer = kit(tmp_path, 'is = "faster"', 1400, 1000, clients=64)
-    assert (answer.verdict, "not the same work" in answer.why) == ("cannot tell", True)
-
-
-def test_another_durability_tells_nothing(tmp_path: Path) -> None:
-    more = {"a/postgresql.conf": "fsync = off\n", "b/postgresql.conf": "fsync = on\n"}
-    answer = kit(tmp_path, 'is = "faster"', 1400, 1000, more=more)
-    assert (answer.verdict, answer.why) == ("cannot tell", "not the same durability, by the rule durability-differs")
+@rows(
+    ('is = "faster"', 1400, 1000, "follows", "", {}),
+    ('is = "faster"', 1000, 1400, "does not follow", "", {}),
+    ('is = "slower"', 1000, 1400, "follows", "", {}),
+    ('is = "slower"', 1400, 1000, "does not follow", "", {}),
+    ('is = "faster"\nby = 1.4', 1400, 1000, "follows", "", {}),
+    ('is = "faster"\nby = 2', 1400, 1000, "does not follow", "", {}),
+    ('is = "slower"\nby = 1.4', 1000, 1400, "follows", "", {}),
+    ('is = "equal"', 1010, 1000, "follows", "", {}),
+    ('is = "equal"', 1400, 1000, "does not follow", "", {}),
+    ('is = "equal"\nby = 1.5', 1400, 1000, "follows", "", {}),
+    ('is = "faster"\nmetric = "mean"', 1400, 1000, "follows", "", {}),
+    ('is = "faster"\nmetric = "mean"', 1000, 1400, "does not follow", "", {}),
+    ('is = "faster"\nmetric = "p99"', 1400, 1000, "cannot tell", "", {}),
+    ('is = "faster"', 1400, 1000, "cannot tell", "too few repetitions", {"runs": 2}),
+    ('is = "faster"', 1400, 1000, "cannot tell", "not the same work", {"clients": 64}),
+    ('is = "faster"', 1400, 1000, "cannot tell", "not the same durability, by the rule durability-differs", {"more": FSYNC}),
+)  # fmt: skip
+def test_a_claim_is_computed(
+    claim: str, first: float, second: float, verdict: str, why: str, of: dict[str, Any], tmp_path: Path
+) -> None:
+    answer = kit(tmp_path, claim, first, second, **of)
+    assert (answer.verdict, why in answer.why) == (verdict, True)
+    if answer.ratio and "metric" not in claim:
+        assert answer.ratio.median == pytest.approx(second / first if "slower" in claim else first / second)
 
 
 def test_rows_are_compared_by_their_names(tmp_path: Path) -> None:

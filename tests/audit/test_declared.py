@@ -14,6 +14,7 @@ from acidtest.audit.declared import VARIES
 from acidtest.audit.rules import rules
 from acidtest.cli import app, declaring
 from acidtest.errors import BadInput
+from audit.tables import rows, write
 
 FILES = {
     "loose/my.cnf": "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\ninnodb_buffer_pool_size = 8G\n",
@@ -39,10 +40,7 @@ files = ["strict"]
 
 def kit(path: Path, declared: str = "", readme: str = "", **more: str) -> Path:
     files = FILES | {"README.md": readme or "Two engines on one drive.\n"} | more
-    for name, text in (files | ({"benchmark.toml": declared} if declared else {})).items():
-        file = path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+    write(path, files | ({"benchmark.toml": declared} if declared else {}))
     return path
 
 
@@ -87,10 +85,8 @@ EACH = SIDES.replace('files = ["loose"]', 'files = ["loose"]\nmachine = "large"'
 )
 
 
-@pytest.mark.parametrize(
-    ("varies", "spoken"), [("engine", True), ("drive", True), ("memory", False), ("machine", False)]
-)
-def test_machines_differ(tmp_path: Path, varies: str, spoken: bool) -> None:
+@rows(("engine", True), ("drive", True), ("memory", False), ("machine", False))
+def test_machines_differ(varies: str, spoken: bool, tmp_path: Path) -> None:
     bench = importers.read(kit(tmp_path, f'varies = ["{varies}"]\n{EACH}{MACHINES}'))
     told = [one for one in judge.of_bench(bench) if one.rule.name == "machine-differs"]
     assert bool(told) == spoken
@@ -102,8 +98,8 @@ def test_machines_differ(tmp_path: Path, varies: str, spoken: bool) -> None:
         ]
 
 
-@pytest.mark.parametrize(("version", "spoken"), [("16", False), ("16.2", False), ("15.4", True)])
-def test_another_version_than_declared(tmp_path: Path, version: str, spoken: bool) -> None:
+@rows(("16", False), ("16.2", False), ("15.4", True))
+def test_another_version_than_declared(version: str, spoken: bool, tmp_path: Path) -> None:
     dump = "server_version = 16.2\n" + "".join(f"setting_{n} = {n}\n" for n in range(3))
     compose = "services:\n  db:\n    image: postgres:16.2\n    command: postgres -c shared_buffers=1GB\n"
     files = {"strict/docker-compose.yml": compose, "strict/note.md": dump}
@@ -140,8 +136,8 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), BAD, ids=[text for text, _ in BAD])
-def test_what_is_wrong_is_told(tmp_path: Path, text: str, told: str) -> None:
+@rows(*BAD)
+def test_what_is_wrong_is_told(text: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=told):
         importers.read(kit(tmp_path, text))
 
@@ -152,28 +148,9 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     assert all(one.remedy for one in error.value.problems)
 
 
-@pytest.mark.parametrize("text", ['[profile]\nname = "x"\n', 'title = "x"\n'])
-def test_a_file_of_another_program_is_none(tmp_path: Path, text: str) -> None:
+@rows('[profile]\nname = "x"\n', 'title = "x"\n')
+def test_a_file_of_another_program_is_none(text: str, tmp_path: Path) -> None:
     assert importers.read(kit(tmp_path, text)).declared is None
-
-
-def test_front_matter_says_the_same(tmp_path: Path) -> None:
-    toml = '+++\ntitle = "of a blog"\n[benchmark]\nvaries = ["durability"]\n[benchmark.sides.one]\nfiles = ["loose"]\n+++\n'
-    yaml = "---\ntitle: of a blog\nbenchmark:\n  varies: [durability]\n  sides:\n    one:\n      files: [loose]\n---\n"
-    for number, text in enumerate((toml, yaml)):
-        declared = importers.read(kit(tmp_path / str(number), readme=f"{text}# Two engines\n")).declared
-        assert declared is not None
-        assert (declared.names, declared.sides[0].files) == ({"durability"}, ("loose",))
-        assert declared.sides[0].where.file == "README.md"
-        assert (declared.sides[0].where.line or 0) > 3
-    other = importers.read(kit(tmp_path / "other", readme="---\ntitle: of a blog\n---\n# Two engines\n"))
-    assert other.declared is None
-
-
-def test_a_wrong_key_in_front_matter_is_told(tmp_path: Path) -> None:
-    readme = "---\nbenchmark:\n  varies: [durability]\n  side: {}\n---\n"
-    with pytest.raises(BadInput, match=r'README.md: key "side" is not known'):
-        importers.read(kit(tmp_path, readme=readme))
 
 
 def test_each_rule_of_a_factor_is_a_rule() -> None:

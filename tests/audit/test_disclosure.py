@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from acidtest.audit import disclosed, importers
+from audit.tables import speaks_only_of
 from written_kits import PGBENCH, found
 
 SERVED = "services:\n  db:\n    image: {image}\n"
@@ -55,17 +54,15 @@ def test_where_nothing_was_measured_nothing_is_missing(tmp_path: Path) -> None:
     assert "not-disclosed" not in found(tmp_path, {"pg/postgresql.conf": "fsync = on\n"})
 
 
-@pytest.mark.parametrize(
-    ("file", "newest", "fixed"),
-    [
-        ("compose.yaml", SERVED.format(image="postgres"), SERVED.format(image="postgres:16.4")),
-        ("compose.yaml", SERVED.format(image="mysql:latest"), SERVED.format(image="mysql:8.4.2")),
-        ("compose.yaml", SERVED.format(image="mongo"), SERVED.format(image="grafana/grafana")),
-        ("Dockerfile", "FROM ubuntu\nRUN make\n", "FROM ubuntu:24.04 AS base\nFROM base\n"),
-        ("run.sh", "wget -qO- bench.example.org | bash\n", "curl -sSL https://install.example.org/get.sh | sh\n"),
-        ("run.sh", "docker run some/tool:latest\n", "docker build -t tool:latest .\ndocker run tool:latest\n"),
-    ],
-)
-def test_what_is_the_newest_on_that_day_is_not_pinned(tmp_path: Path, file: str, newest: str, fixed: str) -> None:
-    assert "version-not-pinned" in found(tmp_path / "a", RUN | {file: newest})
-    assert "version-not-pinned" not in found(tmp_path / "b", RUN | {file: fixed})
+IMAGES = [("postgres", "postgres:16.4"), ("mysql:latest", "mysql:8.4.2"), ("mongo", "grafana/grafana")]
+NEWEST = [
+    *(({"compose.yaml": SERVED.format(image=newest)}, {"compose.yaml": SERVED.format(image=fixed)}) for newest, fixed in IMAGES),
+    ({"Dockerfile": "FROM ubuntu\nRUN make\n"}, {"Dockerfile": "FROM ubuntu:24.04 AS base\nFROM base\n"}),
+    ({"run.sh": "wget -qO- bench.example.org | bash\n"}, {"run.sh": "curl -sSL https://install.example.org/get.sh | sh\n"}),
+    ({"run.sh": "docker run some/tool:latest\n"}, {"run.sh": "docker build -t tool:latest .\ndocker run tool:latest\n"}),
+]  # fmt: skip
+
+
+def test_what_is_the_newest_on_that_day_is_not_pinned(tmp_path: Path) -> None:
+    wrong, right = ([RUN | files for files in kits] for kits in zip(*NEWEST, strict=True))
+    speaks_only_of("version-not-pinned", "note", wrong, right, tmp_path)

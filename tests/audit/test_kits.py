@@ -13,6 +13,7 @@ import makes
 from acidtest.audit import importers, judge, rules
 from acidtest.audit.rules import vacuum
 from acidtest.finding import Finding
+from audit.tables import rows
 
 KITS = Path(__file__).parents[1] / "kits"
 UNFAIR = KITS / "unfair-firebird"
@@ -50,8 +51,8 @@ def unfair() -> list[Finding]:
     return judge.of_bench(importers.read(UNFAIR))
 
 
-@pytest.mark.parametrize(("what", "rule", "file", "line"), EXPERTS, ids=[what for what, _, _, _ in EXPERTS])
-def test_what_the_experts_found(unfair: list[Finding], what: str, rule: str, file: str, line: int | None) -> None:
+@rows(*EXPERTS)
+def test_what_the_experts_found(what: str, rule: str, file: str, line: int | None, unfair: list[Finding]) -> None:
     seen = {(e.file, e.line) for one in unfair if one.rule.name == rule for e in one.evidence}
     assert (file, line) in seen
 
@@ -68,17 +69,13 @@ def test_all_that_lies_in_the_kit_is_read() -> None:
     assert [len(side.databases) for side in bench.sides] == [2, 3, 3]
 
 
-@pytest.mark.parametrize("path", FAIR, ids=lambda path: path.name)
+@rows(*FAIR)
 def test_nothing_is_wrong_with_a_fair_kit(path: Path) -> None:
     bench = importers.read(path)
     assert len(bench.sides) == 2
     assert not bench.broken
     found = judge.of_bench(bench)
     assert [one.text for one in found if one.severity == "invalid"] == []
-
-
-def test_there_are_fair_kits() -> None:
-    assert len(FAIR) >= 3
 
 
 MADE = {
@@ -99,7 +96,7 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("name", MADE)
+@rows(*MADE)
 def test_what_nobody_can_read_is_made_by_ourselves(name: str) -> None:
     assert (KITS / name).read_bytes() == MADE[name]
 

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from acidtest.audit import importers, judge
 from acidtest.audit.bench import Published, Where
 from acidtest.audit.importers import named
 from acidtest.audit.repeated import repetitions
-
-
-def kit(directory: Path, **files: str) -> list[Published]:
-    for name, text in files.items():
-        path = directory / name.replace("__", "/").replace("_dot_", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return list(importers.read(directory).published)
-
+from audit.tables import read, rows
 
 NAMES: list[tuple[str, str, tuple[int | None, float | None, int | None]]] = [
     ("results/oltp_rw_c64_run2.log", "", (None, None, 2)),
@@ -36,7 +28,7 @@ NAMES: list[tuple[str, str, tuple[int | None, float | None, int | None]]] = [
 ]
 
 
-@pytest.mark.parametrize(("file", "name", "told"), NAMES, ids=[f"{row[0]} {row[1]}" for row in NAMES])
+@rows(*NAMES)
 def test_parameters_in_names(file: str, name: str, told: tuple[int | None, float | None, int | None]) -> None:
     one = named.filled(Published(Where(file, 1), "", name or file.rpartition("/")[2], rate=1.0))
     assert (one.terminals, one.scale, one.repetition) == told
@@ -45,60 +37,6 @@ def test_parameters_in_names(file: str, name: str, told: tuple[int | None, float
 def test_a_name_never_beats_what_the_result_says() -> None:
     one = Published(Where("clients16.log", 1), "pgbench", "x", rate=1.0, terminals=8)
     assert named.filled(one) == one
-
-
-SCRIPTS = [
-    ("bench_dot_sh", "# benchmark\nCLIENTS=${CLIENTS:-8}\nexport DURATION=30\n./driver\n", (8, 30.0, None)),
-    ("bench_dot_go", "const Threads = 16 // of the benchmark\nconst WarmUp = 5 * time.Second\n", (16, None, 5.0)),
-    (
-        "Bench_dot_java",
-        "  private static final int CLIENTS = 4;\n  static final int RUN_TIME_MS = 2_000;\n",
-        (4, 2.0, None),
-    ),
-    (
-        "bench_dot_py",
-        "p.add_argument('--concurrency', type=int,\n    default=12)\np.add_argument(\n  '--warmup-time', default=5)\n",
-        (12, None, 5.0),
-    ),
-    ("benchmark_dot_yaml", "thread_count: 4\ntotal_rows: 1000\n", (4, None, None)),
-    ("bench_dot_js", "const clients = 4;\nconst duration = 10000;\n", (4, None, None)),  # of an unknown unit
-]
-
-
-@pytest.mark.parametrize(("name", "text", "asked"), SCRIPTS, ids=[row[0] for row in SCRIPTS])
-def test_parameters_in_scripts(
-    name: str, text: str, asked: tuple[int, float | None, float | None], tmp_path: Path
-) -> None:
-    (one,) = kit(tmp_path, **{name: text})
-    assert one.planned
-    assert (one.terminals, one.measured_s, one.warmup_s) == asked
-
-
-NO_PLANS = [
-    ("web_dot_py", "threads = 4\nworkers = 8\nrows = 10\n"),  # of no benchmark
-    ("bench_dot_py", "threads = 4\n"),
-    ("bench_dot_sh", "max_connections=100\nPORT=5432\nTIMEOUT=30\nRETRIES=3\n"),
-    ("plot_bench_dot_py", "width = 12\nfont_size = 8\ntime_column = 2\n"),
-]
-
-
-@pytest.mark.parametrize(("name", "text"), NO_PLANS, ids=[row[0] for row in NO_PLANS])
-def test_what_asks_for_no_run(name: str, text: str, tmp_path: Path) -> None:
-    assert kit(tmp_path, **{name: text}) == []
-
-
-def test_a_program_of_one_s_own_is_held_against_nobody(tmp_path: Path) -> None:
-    kit(tmp_path, bench_dot_sh="# benchmark\nCLIENTS=64\nDURATION=1\nSCALE=1\n", README_dot_md="# x\n")
-    bench = importers.read(tmp_path)
-    assert bench.published
-    assert not bench.plans
-    assert {one.severity for one in judge.of_bench(bench)} <= {"note"}
-
-
-def test_a_known_tool_s_command_says_it_better(tmp_path: Path) -> None:
-    text = "CLIENTS=8\nDURATION=60\npgbench -c $CLIENTS -T $DURATION bench\n"
-    (one,) = kit(tmp_path, run_dot_sh=text)
-    assert (one.tool, one.terminals, one.measured_s) == ("pgbench", 8, 60.0)
 
 
 LIST = """# Figures
@@ -113,53 +51,50 @@ LIST = """# Figures
 - a range: 100 to 200 tps
 - ambiguous: 12 500 tps
 """
+OLTP_BENCH = (
+    "1483043169", "postgres", "9.5.1", "voter",
+    "[min=0.001, 25th=0.002, median=0.003, avg=0.004, 75th=0.005, 90th=0.006, 95th=0.007, 99th=0.0081234567890123456, max=0.5]",
+    "812.33213813877614386", "isolation=TRANSACTION_SERIALIZABLE", "scalefactor=100", "terminals=2",
+)  # fmt: skip
 
 
-def test_lists_of_figures(tmp_path: Path) -> None:
-    first, second, *rest = kit(tmp_path, notes_dot_md=LIST)
-    assert (first.rate, first.runs, first.terminals, first.name) == (5100.0, 3, 8, "Inserts: 8 clients: first")
-    assert (second.rate, second.latency_ms, second.name) == (12500.0, {"p99": 7.5}, "Inserts: 8 clients: second")
-    assert [one.rate for one in rest] == [12500.0]  # behind a colon thousands may be set apart
-    assert all(one.told for one in (first, second))
+def asked(terminals: int | None, measured_s: float | None = None, warmup_s: float | None = None, **more: Any) -> Any:
+    return [{"planned": True, "terminals": terminals, "measured_s": measured_s, "warmup_s": warmup_s} | more]
 
 
-def test_boxes_that_a_program_draws(tmp_path: Path) -> None:
-    text = "# x\n\n#### Fifty inserts\n```\n┌─ Best:      1.5ms\n├─ Completed: 19.1ms\n└─ Errors:    0\n```\n"
-    (one,) = kit(tmp_path, results_dot_md=text)
-    assert one.took_s == pytest.approx(0.0191)
+# A file, its text, and what is known of each result in it.
+READ: list[tuple[str, str, list[dict[str, Any]]]] = [
 
 
-def test_rounds_in_json(tmp_path: Path) -> None:
-    text = '\ufeff{"results": {"tps_list": [610.5, 598.25, 604.0], "tps_median": 604.0}}'
-    (one,) = kit(tmp_path, out_dot_json=text)
-    assert (one.rate, one.runs) == (604.0, 3)
 
 
-def test_a_summary_of_oltp_bench(tmp_path: Path) -> None:
-    lines = (
-        "1483043169", "postgres", "9.5.1", "voter",
-        "[min=0.001, 25th=0.002, median=0.003, avg=0.004, 75th=0.005, 90th=0.006, 95th=0.007, 99th=0.0081234567890123456, max=0.5]",
-        "812.33213813877614386", "isolation=TRANSACTION_SERIALIZABLE", "scalefactor=100", "terminals=2",
-    )  # fmt: skip
-    (one,) = kit(tmp_path, out_dot_summary="\n".join(lines) + "\n")
-    assert (one.engine, one.script, one.scale, one.terminals) == ("postgresql", "voter", 100.0, 2)
-    assert (round(one.rate or 0, 2), one.latency_ms["p50"], one.latency_ms["max"]) == (812.33, 3.0, 500.0)
+
+      # of an unknown unit
+    ("run.sh", "CLIENTS=8\nDURATION=60\npgbench -c $CLIENTS -T $DURATION bench\n", asked(8, 60.0, tool="pgbench")),
+    ("web.py", "threads = 4\nworkers = 8\nrows = 10\n", []),  # of no benchmark
+    ("bench.py", "threads = 4\n", []),
+    ("bench.sh", "max_connections=100\nPORT=5432\nTIMEOUT=30\nRETRIES=3\n", []),
+    ("plot_bench.py", "width = 12\nfont_size = 8\ntime_column = 2\n", []),
+
+    ("results.md", "# x\n\n#### Fifty inserts\n```\n┌─ Best:      1.5ms\n├─ Completed: 19.1ms\n└─ Errors:    0\n```\n", [{"took_s": 0.0191}]),
+
+    ("out.summary", "\n".join(OLTP_BENCH) + "\n", [{"engine": "postgresql", "script": "voter", "scale": 100.0, "terminals": 2, "rate": 812.33213813877614386}]),
+
+]  # fmt: skip
 
 
-def test_a_corner_that_names_the_unit(tmp_path: Path) -> None:
-    text = "# x\n\n| store/clients/TPS | clients: 10 | clients: 30 |\n|---|---|---|\n| a | 850 | 2700 |\n| b | 890 | 2800 |\n"
-    published = kit(tmp_path, README_dot_md=text)
-    assert sorted((one.rate, one.terminals) for one in published) == [
-        (850.0, 10),
-        (890.0, 10),
-        (2700.0, 30),
-        (2800.0, 30),
+@rows(*READ)
+def test_what_is_known_of_a_result(name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path) -> None:
+    published = read(tmp_path, {name: text}).published
+    known = [{key: getattr(one, key) for key in wanted} for one, wanted in zip(published, expected, strict=True)]
+    assert known == [
+        {key: pytest.approx(value) if isinstance(value, float) else value for key, value in wanted.items()}
+        for wanted in expected
     ]
 
 
 def test_times_in_names_leave_repetitions_as_such(tmp_path: Path) -> None:
     text = "[OVERALL], RunTime(ms), 90000\n[OVERALL], Throughput(ops/sec), {0}00.5\n[READ], Operations, {0}0000\n"
-    names = ["a__run_rep1_2025-05-27_01-32-27", "a__run_rep2_2025-05-27_01-39-57", "a__run_rep3_2025-05-27_01-47-22"]
-    kit(tmp_path, **{f"{name}_dot_txt": text.format(n) for n, name in enumerate(names, start=1)})
-    groups = repetitions(importers.read(tmp_path))
-    assert [len(of) for of in groups.values()] == [3]
+    names = ["a/run_rep1_2025-05-27_01-32-27", "a/run_rep2_2025-05-27_01-39-57", "a/run_rep3_2025-05-27_01-47-22"]
+    bench = read(tmp_path, {f"{name}.txt": text.format(n) for n, name in enumerate(names, start=1)})
+    assert [len(of) for of in repetitions(bench).values()] == [3]

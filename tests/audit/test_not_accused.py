@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from acidtest.audit import importers
-from written_kits import PGBENCH, found
+from audit.tables import Kit, RuleOverKits, over_kits, rows
+from written_kits import PGBENCH
 
 STATUS = (
     "2026-05-01 08:00:{at:02d}:000 {at} sec: {done} operations; {rate} current ops/sec; est completion in 1 minute\n"
@@ -33,73 +32,6 @@ def ycsb(*seconds: tuple[int, int], ms: int = 60_000) -> str:
 WHOLE = [(at, 3000) for at in range(5, 65, 5)]
 
 
-@pytest.mark.parametrize(
-    ("rule", "wrong", "right"),
-    [
-        (  # an interval that the end of the run cut off is no stall
-            "closed-loop-stall",
-            {"load.txt": ycsb(*WHOLE[:-1], (60, 0))},
-            {"load.txt": ycsb(*WHOLE, (61, 0), ms=61_000)},
-        ),
-        (  # each repetition has the time in its name
-            "few-repetitions",
-            {f"{side}/run_2026-05-01_08-1{n}-00.txt": PGBENCH.format(rate=400 + n) for side in "ab" for n in range(1)},
-            {
-                f"{side}/run_rep{n}_2026-05-01_08-1{n}-00.txt": PGBENCH.format(rate=400 + n)
-                for side in "ab"
-                for n in range(1, 4)
-            },
-        ),
-        (  # files of several repetitions each are no repetitions of each other
-            "wide-spread",
-            {f"test{n}.txt": PGBENCH.format(rate=rate) for n, rate in enumerate((300, 400, 900), start=1)},
-            {
-                f"test{n}.txt": "".join(PGBENCH.format(rate=rate + n) for n in range(2))
-                for n, rate in enumerate((300, 400, 900), start=1)
-            },
-        ),
-        (  # a table of rounds says how often
-            "few-repetitions",
-            {"summary.csv": "name,clients,tps\nread,8,27715\nwrite,8,349\n"},
-            {"summary.csv": "name,clients,rounds,tps\nread,8,5,27715\nwrite,8,5,349\n"},
-        ),
-        (  # the time of one call is a latency
-            "too-short-run",
-            {"README.md": "# Codecs\n\n| Codec | Time |\n|---|---|\n| first | 2.23 s |\n| second | 4.11 s |\n"},
-            {"README.md": "# Codecs\n\n| Codec | Time per op |\n|---|---|\n| first | 2.23 s |\n| second | 4.11 s |\n"},
-        ),
-        (  # a piece of work whose whole is told beside it
-            "too-short-run",
-            {"README.md": "# Loading\n\n| Step | load | query |\n|---|---|---|\n| small | 12.7 s | 0.15 s |\n"},
-            {"README.md": "# Loading\n\n| Step | Total | load | query |\n|---|---|---|---|\n| small | 12.9 s | 12.7 s | 0.15 s |\n"},
-        ),
-        (
-            "too-short-run",
-            {"RUN": "Time for insert (1000): 0.07 wallclock secs ( 0.00 usr)\nTotal time: 1.1 wallclock secs (0 usr)\n"},
-            {"RUN": "Time for insert (1000): 0.07 wallclock secs ( 0.00 usr)\nTotal time: 238 wallclock secs (0 usr)\n"},
-        ),
-        (  # a first column that grows by equal steps is the clock
-            "too-short-run",
-            {"README.md": "# Runs\n\n| Time (seconds) | Average latency (ms) |\n|---|---|\n" + "".join(f"| {n} | 17.8 |\n" for n in (1, 3, 4, 2))},
-            {"README.md": "# Runs\n\n| Time (seconds) | Average latency (ms) |\n|---|---|\n" + "".join(f"| {n} | 17.8 |\n" for n in range(5))},
-        ),
-        (  # a helper of the server's image that only asks it
-            "setting-differs",
-            {"compose.yaml": COMPOSE + HELPER.format(name="db2", command="bash -c 'exec postgres -c shared_buffers=1GB'")},
-            {"compose.yaml": COMPOSE + HELPER.format(name="init", command="bash -c 'until psql -h postgres -f a.sql ; do sleep 1 ; done'")},
-        ),
-        (  # numbered pages are studies of their own
-            "setting-differs",
-            {f"{name}.md": f"# Two forks\n\n```\nmysqld --key_buffer_size={size}M --sort_buffer_size=2M\n```\n" for name, size in (("old", 32), ("new", 512))},
-            {f"{name}.md": f"# Two forks\n\n```\nmysqld --key_buffer_size={size}M --sort_buffer_size=2M\n```\n" for name, size in (("1701", 32), ("1702", 512))},
-        ),
-    ],
-)  # fmt: skip
-def test_what_only_looks_like_a_fault(tmp_path: Path, rule: str, wrong: dict[str, str], right: dict[str, str]) -> None:
-    assert rule in found(tmp_path / "wrong", wrong)
-    assert rule not in found(tmp_path / "right", right)
-
-
 RUN = """sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)
 
 Running the test with following options:
@@ -115,40 +47,91 @@ General statistics:
 """
 MINE = "[mysqld]\nport=3306\ninnodb_buffer_pool_size=4G\ninnodb_flush_log_at_trx_commit=2\nsync_binlog={n}\n"
 OTHERS = "[mysqld]\nport=3306\ninnodb_buffer_pool_size=1G\ninnodb_flush_log_at_trx_commit=1\n"
+VENDORED = {
+    "conf/log_small.cnf": MINE.format(n=0),
+    "conf/log_large.cnf": MINE.format(n=1),
+    "results/1-log_small/run.out": RUN.format(rate=400),
+    "results/2-log_large/run.out": RUN.format(rate=410),
+    "vendor/tool/config/postgresql.conf": "shared_buffers = 24MB\nautovacuum = off\n",
+    "vendor/tool/config/innodb_big.cnf": OTHERS,
+}
+BESIDE = {
+    "results/3-postgresql/postgresql.conf": "shared_buffers = 24MB\n",
+    "results/3-postgresql/run.out": RUN.format(rate=420),
+}
 
 
-def test_another_tool_in_the_repository_has_no_sides(tmp_path: Path) -> None:
-    mine = {
-        "conf/log_small.cnf": MINE.format(n=0),
-        "conf/log_large.cnf": MINE.format(n=1),
-        "results/1-log_small/run.out": RUN.format(rate=400),
-        "results/2-log_large/run.out": RUN.format(rate=410),
+def text(title: str, *lines: str) -> Kit:
+    return {"README.md": f"# {title}\n\n" + "".join(f"{line}\n" for line in lines)}
+
+
+def clock(*seconds: int) -> Kit:
+    return text("Runs", "| Time (seconds) | Average latency (ms) |", "|---|---|", *(f"| {n} | 17.8 |" for n in seconds))
+
+
+def pages(one: str, other: str) -> Kit:
+    block = "# Two forks\n\n```\nmysqld --key_buffer_size={}M --sort_buffer_size=2M\n```\n"
+    return {f"{one}.md": block.format(32), f"{other}.md": block.format(512)}
+
+
+def helper(name: str, command: str) -> Kit:
+    return {"compose.yaml": COMPOSE + HELPER.format(name=name, command=f"bash -c '{command}'")}
+
+
+def wallclock(total: str) -> Kit:
+    return {
+        "RUN": f"Time for insert (1000): 0.07 wallclock secs ( 0.00 usr)\nTotal time: {total} wallclock secs (0 usr)\n"
     }
-    vendored = {
-        "vendor/tool/config/postgresql.conf": "shared_buffers = 24MB\nautovacuum = off\n",
-        "vendor/tool/config/innodb_big.cnf": OTHERS,
-    }
-    assert "durability-differs" not in found(tmp_path / "a", mine | vendored)
-    beside = {"results/3-postgresql/postgresql.conf": "shared_buffers = 24MB\n"}
-    beside |= {"results/3-postgresql/run.out": RUN.format(rate=420)}
-    assert "durability-differs" in found(tmp_path / "b", mine | beside)
+
+
+# A rule, how severe its finding is, kits of which it speaks and kits of which it does not.
+SPOKEN: list[RuleOverKits] = [
+    # An interval that the end of the run cut off is no stall.
+    ("closed-loop-stall", "doubtful", [{"load.txt": ycsb(*WHOLE[:-1], (60, 0))}], [{"load.txt": ycsb(*WHOLE, (61, 0), ms=61_000)}]),
+    # Each repetition has the time in its name; a table of rounds says how often.
+    ("few-repetitions", "doubtful", [
+        {f"{side}/run_2026-05-01_08-10-00.txt": PGBENCH.format(rate=400) for side in "ab"},
+    ], [
+        {f"{side}/run_rep{n}_2026-05-01_08-1{n}-00.txt": PGBENCH.format(rate=400 + n) for side in "ab" for n in range(1, 4)},
+    ]),
+    ("few-repetitions", "note", [{"summary.csv": "name,clients,tps\nread,8,27715\nwrite,8,349\n"}],
+     [{"summary.csv": "name,clients,rounds,tps\nread,8,5,27715\nwrite,8,5,349\n"}]),
+    # Files of several repetitions each are no repetitions of each other.
+    ("wide-spread", "doubtful", [{f"test{n}.txt": PGBENCH.format(rate=rate) for n, rate in enumerate((300, 400, 900), start=1)}],
+     [{f"test{n}.txt": PGBENCH.format(rate=rate) + PGBENCH.format(rate=rate + 1) for n, rate in enumerate((300, 400, 900), start=1)}]),
+    # The time of one call is a latency; a piece of work may have its whole beside it; a column of equal steps is the clock.
+    ("too-short-run", "doubtful", [
+        text("Codecs", "| Codec | Time |", "|---|---|", "| first | 2.23 s |", "| second | 4.11 s |"),
+        text("Loading", "| Step | load | query |", "|---|---|---|", "| small | 12.7 s | 0.15 s |"),
+        wallclock("1.1"),
+    ], [
+        text("Codecs", "| Codec | Time per op |", "|---|---|", "| first | 2.23 s |", "| second | 4.11 s |"),
+        text("Loading", "| Step | Total | load | query |", "|---|---|---|---|", "| small | 12.9 s | 12.7 s | 0.15 s |"),
+        wallclock("238"),
+        clock(*range(5)),
+    ]),
+    # A helper of the server's image only asks it; numbered pages are studies of their own.
+    ("setting-differs", "doubtful", [helper("db2", "exec postgres -c shared_buffers=1GB"), pages("old", "new")],
+     [helper("init", "until psql -h postgres -f a.sql ; do sleep 1 ; done"), pages("1701", "1702")]),
+    # Another tool in the repository has no sides.
+    ("durability-differs", "invalid", [VENDORED | BESIDE], [VENDORED]),
+]  # fmt: skip
+
+test_a_rule_speaks_of_these_kits_and_not_of_those = over_kits(SPOKEN)
 
 
 FSYNC = "\n```\nfsync = off\nmax_wal_size = 8GB\n```\n"
 
 
-@pytest.mark.parametrize(
-    ("above", "in_force"),
-    [
-        ("# PostgreSQL\n\n## Setup\n\nThe server ran with:\n", True),
-        ("# Tips for PostgreSQL\n\nThe server ran with:\n", True),  # the title is of the whole text
-        ("# PostgreSQL\n\n## Recommendations\n\n### Later\n\nThat is:\n", False),
-        ("# PostgreSQL\n\n## Recommendations\n\nNone.\n\n## Setup\n\nThe server ran with:\n", True),
-        ("# PostgreSQL\n\n## Setup\n\nTo go faster you could set\n", False),
-        ("# PostgreSQL\n\n## 建议\n\n", False),
-    ],
+@rows(
+    ("# PostgreSQL\n\n## Setup\n\nThe server ran with:\n", True),
+    ("# Tips for PostgreSQL\n\nThe server ran with:\n", True),  # the title is of the whole text
+    ("# PostgreSQL\n\n## Recommendations\n\n### Later\n\nThat is:\n", False),
+    ("# PostgreSQL\n\n## Recommendations\n\nNone.\n\n## Setup\n\nThe server ran with:\n", True),
+    ("# PostgreSQL\n\n## Setup\n\nTo go faster you could set\n", False),
+    ("# PostgreSQL\n\n## 建议\n\n", False),
 )
-def test_what_a_text_advises_was_not_in_force(tmp_path: Path, above: str, in_force: bool) -> None:
+def test_what_a_text_advises_was_not_in_force(above: str, in_force: bool, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(above + FSYNC, encoding="utf-8")
     (tmp_path / "run.txt").write_text(PGBENCH.format(rate=400), encoding="utf-8")
     told = [side.in_force("fsync") for side in importers.read(tmp_path).sides]

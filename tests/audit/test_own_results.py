@@ -15,6 +15,7 @@ from acidtest.doubts import judge
 from acidtest.finding import Finding
 from acidtest.journal.models import BuildFacts, EngineFacts, GuestFacts, Recording
 from acidtest.journal.protocol import ArrivalCounts, RunResult, Spread
+from audit.tables import rows
 from insides import database_size
 
 DISK = {"rotational": "yes", "write_cache": "write back", "device_model": "WDC WD10EZEX", "device": "/dev/sda1"}
@@ -71,18 +72,12 @@ FASTER = {
     "just above what the fastest turn": recordings(256),
     "8 terminals, more than one turn each": recordings(2100, terminals=8),
     "a simulated disk whose cache lies": recordings(1000, place=simulated(f"{PLATTER}, lie-about-flush")),
-    "a simulated controller with a dead battery": recordings(
-        1000, place=simulated(f"{PLATTER}, controller with a dead battery")
-    ),
+    "a simulated controller with a dead battery": recordings(1000, place=simulated(f"{PLATTER}, controller with a dead battery")),
     "a simulated disk, just above its turns": recordings(123, place=simulated(PLATTER)),
     "ten commits in eight turns": recordings(found=factory.result(150, count=10), place=simulated(PLATTER)),
     "a slower simulated disk": recordings(100, place=simulated(f"rotating, rpm 5400, {PLATTER.partition(', ')[2]}")),
-    "a simulated disk in a virtual machine": recordings(
-        1000, place=simulated(PLATTER), virtualization="virtual machine"
-    ),
-    "the writing part of a mix": recordings(
-        found=kinds(new_order=2000, payment=1000, stock_level=400), workload={"kind": "tpcc"}
-    ),
+    "a simulated disk in a virtual machine": recordings(1000, place=simulated(PLATTER), virtualization="virtual machine"),
+    "the writing part of a mix": recordings(found=kinds(new_order=2000, payment=1000, stock_level=400), workload={"kind": "tpcc"} ),
     "Firebird": recordings(1000, engine="firebird-5.0"),
     "an open loop": recordings(
         found=factory.result(
@@ -90,14 +85,12 @@ FASTER = {
         ),
         workload={"rate_per_s": 1000.0},
     ),
-}
+}  # fmt: skip
 AS_FAST_AS_IT_TURNS = {
     "a commit a turn": recordings(119),
     "a fast drive, a commit a turn": recordings(250),
     "ten commits in nine turns": recordings(found=factory.result(133, count=10), place=simulated(PLATTER)),
-    "forty commits of four terminals in nine turns": recordings(
-        found=factory.result(532, count=40, terminals=4), place=simulated(PLATTER)
-    ),
+    "forty commits of four terminals in nine turns": recordings(found=factory.result(532, count=40, terminals=4), place=simulated(PLATTER)),
     "group commit of 8 terminals": recordings(1900, terminals=8),
     "a simulated disk that behaves": recordings(119, place=simulated(PLATTER)),
     "group commit on a simulated disk": recordings(900, terminals=8, place=simulated(PLATTER)),
@@ -109,9 +102,7 @@ AS_FAST_AS_IT_TURNS = {
     "a drive without a platter": recordings(place=DISK | {"rotational": "no"}),
     "a drive that is not known": recordings(place=DISK | {"rotational": "unknown"}),
     "a mapped device": recordings(place=DISK | {"device_model": "unknown", "device": "/dev/mapper/root"}),
-    "a simulated controller with a good battery": recordings(
-        1000, place=simulated(f"{PLATTER}, battery-backed controller")
-    ),
+    "a simulated controller with a good battery": recordings(1000, place=simulated(f"{PLATTER}, battery-backed controller")),
     "a controller": recordings(place=DISK | {"device_model": "PERC H730 Mini"}),
     "a virtual machine": recordings(virtualization="virtual machine"),
     "a machine that is not known": recordings(virtualization="unknown"),
@@ -126,19 +117,7 @@ AS_FAST_AS_IT_TURNS = {
         found=kinds(new_order=1000, payment=900, order_status=4000, stock_level=4000, delivery=900),
         workload={"kind": "tpcc"},
     ),
-}
-
-
-@pytest.mark.parametrize("row", FASTER.values(), ids=FASTER)
-def test_more_durable_commits_than_the_drive_turns_are_a_finding(row: list[Recording]) -> None:
-    (found,) = findings("faster-than-it-turns", row)
-    assert found.severe
-    assert [one.file for one in found.evidence] == ["journal.jsonl"] * 2
-
-
-@pytest.mark.parametrize("row", AS_FAST_AS_IT_TURNS.values(), ids=AS_FAST_AS_IT_TURNS)
-def test_an_honest_row_is_not_held_against_a_drive_that_turns(row: list[Recording]) -> None:
-    assert findings("faster-than-it-turns", row) == []
+}  # fmt: skip
 
 
 def test_each_row_is_held_against_its_own_drive() -> None:
@@ -186,17 +165,6 @@ MEDIUM = {
 }
 
 
-@pytest.mark.parametrize("row", MEMORY.values(), ids=MEMORY)
-def test_flushes_as_fast_as_memory_are_a_finding(row: list[Recording]) -> None:
-    (found,) = findings("flush-as-memory", row)
-    assert found.severe
-
-
-@pytest.mark.parametrize("row", MEDIUM.values(), ids=MEDIUM)
-def test_flushes_that_may_reach_a_medium_are_none(row: list[Recording]) -> None:
-    assert findings("flush-as-memory", row) == []
-
-
 def stalled(seconds: int, usual: float = 100.0, length: int = 60, **changes: Any) -> RunResult:
     rates = [usual] * (length - seconds) + [0.0] * seconds
     latency = factory.histogram([int(1e9 / usual)] * 20_000)
@@ -222,31 +190,6 @@ NO_STALLS = {
 }
 
 
-@pytest.mark.parametrize("row", STALLS.values(), ids=STALLS)
-def test_a_stall_that_no_percentile_shows_is_a_finding(row: list[Recording]) -> None:
-    (found,) = findings("closed-loop-stall", row)
-    assert found.severity == "doubtful"
-
-
-@pytest.mark.parametrize("row", NO_STALLS.values(), ids=NO_STALLS)
-def test_no_stall_is_seen_where_there_is_none_or_a_percentile_shows_it(row: list[Recording]) -> None:
-    assert findings("closed-loop-stall", row) == []
-
-
-def test_a_mix_that_is_not_the_specification_s_is_a_finding() -> None:
-    mixed = recordings(found=kinds(new_order=800, payment=200), workload={"kind": "tpcc"}, place={})
-    assert findings("new-order-share", mixed)
-    right = recordings(found=kinds(new_order=435, payment=435, delivery=43), workload={"kind": "tpcc"}, place={})
-    assert findings("new-order-share", right) == findings("new-order-share-low", right) == []
-    few = recordings(found=kinds(new_order=9, payment=7), workload={"kind": "tpcc"}, place={})
-    assert findings("new-order-share", few) == []  # 16 of the mix have so many by chance
-
-
-def test_more_goodput_than_throughput_is_a_finding() -> None:
-    assert findings("goodput-above-throughput", recordings(found=factory.result(100, throughput_per_s=90.0)))
-    assert findings("goodput-above-throughput", recordings(100)) == []
-
-
 UPDATE_CONFLICT = (
     "host\tSat Nov 21 10:31:00 2026\n\tUpdate conflict: unable to get a stable set of rows in the source tables\n"
     "\tafter 10 attempts of restart.\n\tQuery:\nupdate STOCK set\n"
@@ -260,7 +203,7 @@ LOGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "engine", "log", "times"), LOGS, ids=[case[0] for case in LOGS])
+@rows(*LOGS)
 def test_the_engine_s_log_is_read_as_that_of_others(rule: str, engine: str, log: str, times: int) -> None:
     (found,) = findings(rule, recordings(100, engine=engine, place={}, engine_log=log))
     assert f"{times} times" in found.text
@@ -277,20 +220,33 @@ def repeated(*rates: float, grows: bool = True) -> list[Recording]:
     ]
 
 
-INHERITED = [
-    ("state-inherited", repeated(100, 105, 110, 115, 120), repeated(100, 105, 120, 115, 110)),
-    ("state-inherited", repeated(120, 115, 110, 105, 100), repeated(120, 115, 110, 105, 100, grows=False)),
-    ("first-run-differs", repeated(80, 100, 101, 99), repeated(95, 100, 101, 99)),
-    ("first-run-differs", repeated(80, 100, 101, 99), repeated(80, 100, 101, 99, grows=False)),
-]
+def mixed(**committed: int) -> list[Recording]:
+    return recordings(found=kinds(**committed), workload={"kind": "tpcc"}, place={})
 
 
-@pytest.mark.parametrize(("rule", "spoken", "silent"), INHERITED)
-def test_what_repetitions_on_one_database_inherit_is_found(
-    rule: str, spoken: list[Recording], silent: list[Recording]
-) -> None:
-    assert findings(rule, spoken)
-    assert findings(rule, silent) == []
+Rows = dict[str, list[Recording]]
+# A rule, how severe its finding is, rows of which it speaks and rows of which it does not.
+SPOKEN: list[tuple[str, str, Rows, Rows]] = [
+    ("faster-than-it-turns", "invalid", FASTER, AS_FAST_AS_IT_TURNS),
+    ("flush-as-memory", "invalid", MEMORY, MEDIUM),
+    ("closed-loop-stall", "doubtful", STALLS, NO_STALLS),
+    ("new-order-share", "invalid", {"80 %": mixed(new_order=800, payment=200)},
+     {"as specified": mixed(new_order=435, payment=435, delivery=43), "16, by chance": mixed(new_order=9, payment=7)}),
+    ("goodput-above-throughput", "invalid", {"90 for 100": recordings(found=factory.result(100, throughput_per_s=90.0))},
+     {"no throughput": recordings(100)}),
+    ("state-inherited", "doubtful",
+     {"faster": repeated(100, 105, 110, 115, 120), "slower": repeated(120, 115, 110, 105, 100)},
+     {"no order": repeated(100, 105, 120, 115, 110), "copies": repeated(120, 115, 110, 105, 100, grows=False)}),
+    ("first-run-differs", "doubtful", {"the first": repeated(80, 100, 101, 99)},
+     {"none": repeated(95, 100, 101, 99), "copies": repeated(80, 100, 101, 99, grows=False)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "severity", "spoken", "silent"), SPOKEN, ids=[row[0] for row in SPOKEN])
+def test_a_rule_speaks_of_these_rows_and_not_of_those(rule: str, severity: str, spoken: Rows, silent: Rows) -> None:
+    said = {what: [one.severity for one in findings(rule, row)] for what, row in spoken.items()}
+    assert said == {what: [severity] for what in spoken}
+    assert {what: found for what, row in silent.items() if (found := findings(rule, row))} == {}
 
 
 def test_what_rules_over_rows_say_is_not_said_twice() -> None:

@@ -13,6 +13,8 @@ from acidtest.audit import importers, judge
 from acidtest.audit.bench import LogEntry, Published, Side
 from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.cli import instead
+from audit import tables
+from audit.tables import rows
 
 FIXTURES = Path(__file__).parents[1] / "kits" / "fixtures"
 
@@ -30,7 +32,7 @@ def written(directory: Path, text: str | bytes, name: str = "result.out") -> Pat
 SAMPLES = sorted(FIXTURES.glob("*.expected.json"))
 
 
-@pytest.mark.parametrize("expected", SAMPLES, ids=[path.name.removesuffix(".expected.json") for path in SAMPLES])
+@rows(*SAMPLES)
 def test_a_result(expected: Path) -> None:
     """The first result of each recorded output is what the file beside it says."""
     wanted = json.loads(expected.read_text())
@@ -53,7 +55,7 @@ LOGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "expected"), LOGS)
+@rows(*LOGS)
 def test_a_log(name: str, expected: dict[str, int]) -> None:
     _, parts = read(FIXTURES / name)
     assert {one.kind: one.count for one in parts if isinstance(one, LogEntry)} == expected
@@ -94,40 +96,27 @@ NEW = frozenset(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("files", "expected"), [row[1:] for row in SPEAKS], ids=[row[0] for row in SPEAKS])
+@rows(*SPEAKS)
 def test_what_programs_wrote_is_held_against_the_benchmark(
-    files: dict[str, str], expected: set[tuple[str, str]], tmp_path: Path
+    _: str, files: dict[str, str], expected: set[tuple[str, str]], tmp_path: Path
 ) -> None:
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        written(tmp_path, text, name)
-    found = judge.of_bench(importers.read(tmp_path))
+    found = judge.of_bench(tables.read(tmp_path, files))
     assert {(one.rule.name, one.severity) for one in found if one.rule.name in NEW} == expected
 
 
 def test_what_a_tool_tests_itself_with_is_no_side(tmp_path: Path) -> None:
-    for name in ("src/test/resources/my.cnf", "test/fixtures/postgresql.conf", "node_modules/x/postgresql.conf"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        written(tmp_path, "[mysqld]\nsync_binlog = 0\n" if name.endswith("cnf") else "fsync = off\n", name)
-    assert importers.read(tmp_path).sides == []
+    names = ("src/test/resources/my.cnf", "test/fixtures/my.cnf", "node_modules/x/my.cnf")
+    assert tables.read(tmp_path, dict.fromkeys(names, "[mysqld]\nsync_binlog = 0\n")).sides == []
 
 
 def test_a_side_is_headed_by_its_product_and_not_by_a_file(tmp_path: Path) -> None:
-    written(tmp_path, "DefaultDbCachePages = 2048\nServerMode = Super\n", "firebird.conf")
     log = "host\tMon Mar  2 10:00:00 2026\n\tdeadlock\n\tupdate conflicts with concurrent update\n\n"
-    written(tmp_path, log * 3, "firebird.log")
-    (found,) = [one for one in judge.of_bench(importers.read(tmp_path)) if one.rule.name == "deadlocks-in-log"]
+    files = {"firebird.conf": "DefaultDbCachePages = 2048\nServerMode = Super\n", "firebird.log": log * 3}
+    found = {one.rule.name: one for one in judge.of_bench(tables.read(tmp_path, files))}["deadlocks-in-log"]
     assert (found.text.partition(":")[0], "Firebird" in found.rule.source) == ("Firebird", True)
 
 
-def test_a_line_is_one_result(tmp_path: Path) -> None:
-    line = "   READ: bw=48.0MiB/s (50.3MB/s), 48.0MiB/s-48.0MiB/s, io=2880MiB (3020MB), run=60001-60001msec"
-    quoted = written(tmp_path, f"# Drive\n\n| a | b |\n|---|---|\n\n```\n{line}\n```\n", "README.md")
-    lines = [one.where.line for one in read(quoted)[1] if isinstance(one, Published)]
-    assert lines == [7]
-
-
-@pytest.mark.parametrize(("name", "engine"), [("pg15", "postgresql-15"), ("postgres-17.2-big", "postgresql-17")])
+@rows(("pg15", "postgresql-15"), ("postgres-17.2-big", "postgresql-17"))
 def test_what_is_proposed_instead_has_the_version_of_the_side_s_name(name: str, engine: str) -> None:
     assert instead._word(Side(name, "postgresql")) == engine
 
@@ -166,42 +155,39 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "line"), BROKEN)
+@rows(*BROKEN)
 def test_a_broken_file_says_where(name: str, text: str, line: int | None, tmp_path: Path) -> None:
     with pytest.raises(Broken) as error:
         read(written(tmp_path, text, name))
     assert error.value.line == line
 
 
-@pytest.mark.parametrize("text", ["", "\0\1\2", "hello\n", "{}", "[]", "<html></html>", "1 2 3\n", "a,b\n1,2\n"])
+@rows("", "\0\1\2", "hello\n", "{}", "[]", "<html></html>", "1 2 3\n", "a,b\n1,2\n")
 def test_what_is_none_of_them_is_left(text: str, tmp_path: Path) -> None:
     kind, parts = read(written(tmp_path, text))
     assert kind == ""
     assert list(parts) == []
 
 
-def test_output_that_is_pasted_into_prose_counts(tmp_path: Path) -> None:
-    text = "# Results\n\nOn an SSD:\n\n" + (FIXTURES / "pgbench-select.out").read_text()
-    kind, parts = read(written(tmp_path, text, "results.md"))
-    assert kind == "pgbench output"
-    assert [one.where.line for one in parts if isinstance(one, Published)] == [7]
+SELECT = (FIXTURES / "pgbench-select.out").read_text()
+SYSBENCH = (FIXTURES / "sysbench-1.0.20-oltp.out").read_text()
+FIO = "   READ: bw=48.0MiB/s (50.3MB/s), 48.0MiB/s-48.0MiB/s, io=2880MiB (3020MB), run=60001-60001msec"
 
 
-def test_a_txt_file_is_its_tool_s(tmp_path: Path) -> None:
-    kind, _ = read(written(tmp_path, (FIXTURES / "pgbench-select.out").read_bytes(), "run-1.txt"))
-    assert kind == "pgbench output"
-
-
-def test_windows_redirects_utf_16(tmp_path: Path) -> None:
-    text = (FIXTURES / "sysbench-1.0.20-oltp.out").read_text()
-    _, (found,) = read(written(tmp_path, text.encode("utf-16")))
-    assert isinstance(found, Published)
-    assert found.rate == 134.38
+@rows(
+    ("pasted into prose", "results.md", f"# Results\n\nOn an SSD:\n\n{SELECT}", "pgbench output", [7]),
+    ("a .txt", "run-1.txt", SELECT, "pgbench output", [3]),
+    ("as Windows redirects", "result.out", SYSBENCH.encode("utf-16"), "sysbench output", [1]),
+    ("a line, once", "README.md", f"# Drive\n\n| a | b |\n|---|---|\n\n```\n{FIO}\n```\n", "fio output", [7]),
+)
+def test_output_counts_wherever_it_is(
+    _: str, name: str, text: str | bytes, kind: str, lines: list[int], tmp_path: Path
+) -> None:
+    of_kind, parts = read(written(tmp_path, text, name))
+    assert (of_kind, [one.where.line for one in parts if isinstance(one, Published)]) == (kind, lines)
 
 
 def test_a_log_beside_its_server_is_its_side_s(tmp_path: Path) -> None:
-    written(tmp_path, "fsync = on\n", "postgresql.conf")
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "server.log").write_bytes((FIXTURES / "postgresql-15.log").read_bytes())
-    (side,) = importers.read(tmp_path).sides
+    log = (FIXTURES / "postgresql-15.log").read_bytes()
+    (side,) = tables.read(tmp_path, {"postgresql.conf": "fsync = on\n", "logs/server.log": log}).sides
     assert len(side.log) == 7

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from acidtest.audit.bench import (
     Bench,
     Configuration,
@@ -22,6 +20,7 @@ from acidtest.audit.bench import (
 )
 from acidtest.audit.rules import latencies, logs, method, over, rates, repetitions, shown, state
 from acidtest.finding import Rule
+from audit.tables import over_benches
 
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0, terminals=1, measured_s=600.0, engine="postgresql")
 FLUSH = Published(
@@ -87,10 +86,8 @@ SPOKEN = [
     (rates.flush_as_memory, bench(replace(FLUSH, rate=90_000.0), replace(FLUSH, rate=100_000.0, unit="writes", flushed=False)), bench(FLUSH, replace(FLUSH, rate=230_000.0, unit="writes", flushed=False))),
     (rates.iops_above_provisioned, bench(DISK, replace(DISK, name="w read", rate=2500.0), facts=(says("iops", "3,000 provisioned IOPS", 3000.0),)), bench(DISK, facts=(says("iops", "3,000 provisioned IOPS", 3000.0),))),
     (rates.new_order_share, bench(replace(TPCC, nopm=60_000.0)), bench(TPCC)),
-    (rates.new_order_share_low, bench(replace(TPCC, nopm=20_000.0)), bench(replace(TPCC, nopm=33_000.0))),
     (rates.goodput_above_throughput, bench(replace(RUN, attempts=90.0)), bench(replace(RUN, attempts=101.0))),
     (rates.goodput_above_throughput, bench(replace(RUN, attempts=90.0)), bench(replace(RUN, attempts=90.0, tool="benchbase"))),
-    (rates.benchbase_goodput, bench(replace(RUN, attempts=90.0, tool="benchbase")), bench(replace(RUN, attempts=100.5, tool="benchbase"))),
     (rates.below_scale, bench(replace(TPCC, warehouses=100)), bench(TPCC)),
     (rates.generator_threads, bench(replace(RUN, terminals=200, threads=1)), bench(replace(RUN, terminals=200, threads=8))),
     (rates.many_failed, bench(replace(RUN, errors=2000)), bench(replace(RUN, errors=20))),
@@ -157,13 +154,7 @@ SPOKEN = [
     (logs.flush_behind, bench(sides=[logged("flush-behind", "mysql")]), bench(sides=[logged("error", "mysql")])),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize(("rule", "faulty", "sound"), SPOKEN, ids=lambda one: one.name if isinstance(one, Rule) else "")
-def test_a_rule_speaks_of_the_one_and_not_of_the_other(rule: Rule[Bench], faulty: Bench, sound: Bench) -> None:
-    found = list(rule(faulty))
-    assert found
-    assert all(one.text and one.evidence and all(seen.file for seen in one.evidence) for one in found)
-    assert list(rule(sound)) == []
+test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 
 def test_every_rule_here_has_a_row() -> None:

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from acidtest.audit import importers
 from acidtest.audit.bench import (
     Bench,
@@ -19,7 +17,6 @@ from acidtest.audit.bench import (
     Side,
     Statement,
     StatementKind,
-    TableRow,
     Where,
 )
 from acidtest.audit.rules import (
@@ -36,6 +33,7 @@ from acidtest.audit.rules import (
     workload,
 )
 from acidtest.finding import Rule
+from audit.tables import over_benches, rows
 
 PG = Published(
     Where("pg/run.out", 3), "pgbench", "<builtin: TPC-B (sort of)>", rate=4000.0, terminals=32, measured_s=600.0,
@@ -57,7 +55,6 @@ WEB = Published(Where("k6.txt", 5), "k6", "load", rate=140.0, measured_s=60.0, u
 LOG = Published(
     Where("results/pg.log", 20), "hammerdb", "pg.log", nopm=43_210.0, tpm=100_321.0, rate=1672.0, measured_s=600.0
 )
-LOGGED = replace(LOG, where=Where("results/maria.log", 20), name="maria.log", nopm=51_432.0, tpm=120_543.0, rate=2009.0)
 CELL = Published(Where("README.md", 8), "", "postgres", told=True)
 MEMORY = Statement(Where("benchmark.toml", 2), "memory", "memory_gb = 64", 64 << 30)
 SMALL = Statement(Where("benchmark.toml", 2), "memory", "memory_gb = 1", 1 << 30)
@@ -90,17 +87,10 @@ def table(*rates: float, tool: str = "pgbench") -> list[Published]:
     return [cell(8 + n, f"row {n}", rate=rate, written=f"{rate:,.0f}", tool=tool) for n, rate in enumerate(rates)]
 
 
-def rows(first: str, second: str) -> list[TableRow]:
-    """Two tables of one text with the same rates, and with what ``first`` and ``second`` are of in both."""
-    of = ((1, ("failed", first)), (1, ("rate", "57.3", "83.8")), (9, ("rate", "57.3", "83.8")), (9, ("failed", second)))
-    return [TableRow(Where("README.md", at + n), at, ("", "a", "b"), cells) for n, (at, cells) in enumerate(of)]
-
-
 def runs(*of: float) -> list[Published]:
     return [replace(PG, rate=rate, where=Where(f"pg/run-{n}.out", 3)) for n, rate in enumerate(of, start=1)]
 
 
-THREE = {"latency_ms": {"mean": 31.274, "p95": 88.713}}
 SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (workload.workload_differs, bench(BENCH, replace(OTHER, terminals=64)), bench(BENCH, OTHER)),
     (workload.workload_differs, bench(BENCH, replace(OTHER, terminals=64)), bench(BENCH, replace(OTHER, terminals=64), OTHER)),
@@ -166,13 +156,7 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (builds.debug_build, bench(sides=[replace(side(), version="5.5.20-debug")]), bench(sides=[replace(side(), version="5.5.20")])),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize(("rule", "faulty", "sound"), SPOKEN, ids=lambda one: one.name if isinstance(one, Rule) else "")
-def test_a_rule_speaks_of_the_one_and_not_of_the_other(rule: Rule[Bench], faulty: Bench, sound: Bench) -> None:
-    found = list(rule(faulty))
-    assert found
-    assert all(one.text and one.evidence and all(seen.file for seen in one.evidence) for one in found)
-    assert [one.text for one in rule(sound)] == []
+test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 
 def test_every_rule_here_has_a_row() -> None:
@@ -200,18 +184,15 @@ SCRIPTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "said"), SCRIPTS)
+@rows(*SCRIPTS)
 def test_how_often_a_script_repeats_runs(name: str, text: str, said: set[Any], tmp_path: Path) -> None:
     (tmp_path / name).write_text(f"{text}\n")
     assert {(one.kind, one.value) for one in importers.read(tmp_path).said("repeated")} == said
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "2026-11-21T10:00:00.123456Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld-debug (mysqld 8.0.36-debug) starting",
-        "2026-11-21T10:00:00.123456Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 8.0.36) starting",
-    ],
+@rows(
+    "2026-11-21T10:00:00.123456Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld-debug (mysqld 8.0.36-debug) starting",
+    "2026-11-21T10:00:00.123456Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 8.0.36) starting",
 )
 def test_a_debug_build_is_known_by_its_log(line: str, tmp_path: Path) -> None:
     (tmp_path / "mysqld.err").write_text(f"{line}\n")
@@ -233,7 +214,7 @@ def test_a_column_of_megabytes_a_second_is_none_of_seconds(tmp_path: Path) -> No
     assert {one.bytes_per_s for one in published} == {6e4, 7e4, 1.2e5, 1.3e5}
 
 
-@pytest.mark.parametrize("expected", [0.0, 0.5, 30.0, 900.0, 5_000.0])
+@rows(0.0, 0.5, 30.0, 900.0, 5_000.0)
 def test_chance_is_a_share_however_many_there_are(expected: float) -> None:
     shares = [state._at_least(count, expected) for count in (1, 2, 40, 1_000, 10_000)]
     assert all(-1e-9 <= one <= 1 + 1e-9 for one in shares)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from acidtest.audit.bench import Binary, Configuration, Database, EngineName, LogEntry, Mount, Setting, Side, Where
 from acidtest.audit.importers import engines
 from acidtest.audit.importers.file import Part
+from audit.tables import rows
 
 
 def configuration(
@@ -74,13 +73,13 @@ APART: list[tuple[str, list[Part], dict[str, list[str]]]] = [
     ("a command line of nobody is of all", [configuration("pg15/p.conf"), configuration("pg16/p.conf"), configuration("run.sh", source="command line")],
      {"pg15": ["pg15/p.conf", "run.sh"], "pg16": ["pg16/p.conf", "run.sh"]}),
     ("a dump joins the side of its version", [binary("a/bin/postgres", version="15.4"), binary("b/bin/postgres", version="16.2"),
-                                              configuration("all.txt", source="dump", settings={"server_version": "16.2 (Debian 16.2-1)"})],
+                                              configuration("all.txt", source="dump", version="16.2")],
      {"a": [], "b": ["all.txt"]}),
-    ("dumps of two servers", [configuration("one.txt", source="dump", settings={"server_version": "15.4"}),
-                              configuration("two.txt", source="dump", settings={"server_version": "16.2"})],
+    ("dumps of two servers", [configuration("one.txt", source="dump", version="15.4"),
+                              configuration("two.txt", source="dump", version="16.2")],
      {"one.txt": ["one.txt"], "two.txt": ["two.txt"]}),
-    ("dumps of one server", [configuration("one.txt", source="dump", settings={"server_version": "15.4", "pid": "7"}),
-                             configuration("two.txt", source="dump", settings={"server_version": "15.4", "pid": "9"})],
+    ("dumps of one server", [configuration("one.txt", source="dump", version="15.4", settings={"pid": "7"}),
+                             configuration("two.txt", source="dump", version="15.4", settings={"pid": "9"})],
      {"one.txt": ["one.txt", "two.txt"]}),
     ("two starts of one server", [configuration("a.sh", source="command line", settings=A), configuration("b.sh", source="command line", settings=B),
                                   configuration("c.sql", source="statement", settings=A)],
@@ -94,8 +93,8 @@ APART: list[tuple[str, list[Part], dict[str, list[str]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("parts", "wanted"), [row[1:] for row in APART], ids=[row[0] for row in APART])
-def test_what_is_one_side(parts: list[Part], wanted: dict[str, list[str]]) -> None:
+@rows(*APART)
+def test_what_is_one_side(_: str, parts: list[Part], wanted: dict[str, list[str]]) -> None:
     assert told(*parts) == wanted
 
 
@@ -118,12 +117,6 @@ def test_what_lies_in_the_folder_of_another_engine_is_none_of_it() -> None:
         ("pg/old/mysqld.err", "mysql", 1, 0),
         ("pg/data.fdb", "firebird", 0, 1),
     ]
-
-
-@pytest.mark.parametrize(("said", "version"), [("16.2 (Debian 16.2-1)", "16.2"), ("8.0.36-28", "8.0.36"), ("none", "")])
-def test_a_dump_tells_the_version(said: str, version: str) -> None:
-    (side,) = sides(configuration("x.txt", source="dump", settings={"server_version": said}))
-    assert side.version == version
 
 
 def test_a_mount_of_a_service_is_of_that_side() -> None:

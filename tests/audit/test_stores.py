@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from acidtest.audit import importers, judge
+from acidtest.audit import judge
+from audit.tables import read, speaks_only_of
 
 SERVED = "services:\n  one:\n    image: {one}\n  two:\n    image: {two}\n"
 RATES = "# {title}\n\n| Store | {what} per second |\n|---|---|\n| {one} | 4100 |\n| {two} | 9200 |\n"
-
-
-def said(at: Path, files: dict[str, str]) -> list[tuple[str, str, str]]:
-    """Severity, certainty and sentence of what is found of durability."""
-    for name, text in files.items():
-        file = at / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    found = judge.of_bench(importers.read(at))
-    return [(one.severity, one.certainty, one.text) for one in found if one.rule.name == "durability-differs"]
 
 
 def kit(one: str, two: str, *, what: str = "inserts", images: tuple[str, str] | None = None) -> dict[str, str]:
@@ -28,56 +17,44 @@ def kit(one: str, two: str, *, what: str = "inserts", images: tuple[str, str] | 
     return {"README.md": readme, "compose.yaml": SERVED.format(one=first, two=second)}
 
 
-@pytest.mark.parametrize(
-    ("one", "two", "images"),
-    [
-        ("PostgreSQL", "MongoDB", ("postgres:16.4", "docker.io/mongodb/mongodb-community-server:8.0")),
-        ("MySQL", "Redis", ("mysql:8.4.2", "redis:7")),
-        ("MongoDB", "Redis", ("mongo:7", "redis:7")),
-        ("CockroachDB", "Tarantool", ("cockroachdb/cockroach:v24.1", "tarantool/tarantool:2.11")),
-    ],
-)
-def test_stores_that_promise_less_by_default(tmp_path: Path, one: str, two: str, images: tuple[str, str]) -> None:
-    [(severity, certainty, text)] = said(tmp_path, kit(one, two, images=images))
-    assert (severity, certainty) == ("doubtful", "guessed")
-    assert one in text and two in text
-
-
 MONGO = ("postgres:16.4", "mongo:7")
 REDIS = ("postgres:16.4", "redis:7")
+TEXT = {"README.md": RATES.format(title="Bulk", what="inserts", one="PostgreSQL", two="MySQL")}
+UNSAID = {"run.py": 'connect(options="-c synchronous_commit=off")\n'}
+# Kits of which durability-differs speaks, and of which it does not.
+WRONG = [
+    kit("PostgreSQL", "MongoDB", images=("postgres:16.4", "docker.io/mongodb/mongodb-community-server:8.0")),
+    kit("MySQL", "Redis", images=("mysql:8.4.2", "redis:7")),
+    kit("MongoDB", "Redis", images=("mongo:7", "redis:7")),
+    kit("CockroachDB", "Tarantool", images=("cockroachdb/cockroach:v24.1", "tarantool/tarantool:2.11")),
+    TEXT | {"load.sql": "CREATE UNLOGGED TABLE t (id int);\n"},
+    TEXT | UNSAID,
+]
+RIGHT = [
+    kit("PostgreSQL", "MongoDB", images=MONGO) | {"src/Client.java": "write(WriteConcern.JOURNALED);\n"},
+    kit("PostgreSQL", "MongoDB", images=MONGO) | {"run.js": "const options = { w: 1, j: true };\n"},
+    kit("PostgreSQL", "MongoDB", images=MONGO) | {"start.sh": "mongod --replSet rs0\n"},
+    kit("PostgreSQL", "Redis", images=REDIS) | {"redis.conf": "appendonly yes\nappendfsync always\n"},
+    kit("PostgreSQL", "CockroachDB", images=("postgres:16.4", "cockroachdb/cockroach:v24.1")),
+    kit("PostgreSQL", "MongoDB", what="reads", images=MONGO),
+    kit("PostgreSQL", "MariaDB", images=("postgres:16.4", "redis:7")),  # started as somebody's cache
+    {  # two studies
+        "cache/README.md": RATES.format(title="Caches", what="inserts", one="Redis", two="our own map"),
+        "db/README.md": TEXT["README.md"],
+    },
+    TEXT | {"load.sql": "CREATE TABLE t (id int);\n"},
+    TEXT | {"load.py": "# not with CREATE UNLOGGED TABLE\n"},
+]
 
 
-@pytest.mark.parametrize(
-    ("files", "more"),
-    [
-        (kit("PostgreSQL", "MongoDB", images=MONGO), {"src/Client.java": "write(WriteConcern.JOURNALED);\n"}),
-        (kit("PostgreSQL", "MongoDB", images=MONGO), {"run.js": "const options = { w: 1, j: true };\n"}),
-        (kit("PostgreSQL", "MongoDB", images=MONGO), {"start.sh": "mongod --replSet rs0\n"}),
-        (kit("PostgreSQL", "Redis", images=REDIS), {"redis.conf": "appendonly yes\nappendfsync always\n"}),
-        (kit("PostgreSQL", "CockroachDB", images=("postgres:16.4", "cockroachdb/cockroach:v24.1")), {}),
-        (kit("PostgreSQL", "MongoDB", what="reads", images=MONGO), {}),
-        (kit("PostgreSQL", "MariaDB", images=("postgres:16.4", "redis:7")), {}),  # started as somebody's cache
-    ],
-)
-def test_stores_that_are_set_or_promise_the_same(tmp_path: Path, files: dict[str, str], more: dict[str, str]) -> None:
-    assert not said(tmp_path, files | more)
-
-
-def test_stores_of_two_studies_are_not_compared(tmp_path: Path) -> None:
-    one = RATES.format(title="Caches", what="inserts", one="Redis", two="our own map")
-    other = RATES.format(title="Engines", what="inserts", one="PostgreSQL", two="MySQL")
-    assert not said(tmp_path, {"cache/README.md": one, "db/README.md": other})
-
-
-def test_a_table_in_no_log_promises_nothing(tmp_path: Path) -> None:
-    files = {"README.md": RATES.format(title="Bulk", what="rows", one="PostgreSQL", two="MySQL")}
-    assert not said(tmp_path / "a", files | {"load.sql": "CREATE TABLE t (id int);\n"})
-    assert not said(tmp_path / "b", files | {"load.py": "# not with CREATE UNLOGGED TABLE\n"})
-    assert said(tmp_path / "c", files | {"load.sql": "CREATE UNLOGGED TABLE t (id int);\n"})
+def test_stores_that_promise_less(tmp_path: Path) -> None:
+    speaks_only_of("durability-differs", "doubtful", WRONG, RIGHT, tmp_path)
 
 
 def test_one_side_that_gives_it_up_is_not_all(tmp_path: Path) -> None:
-    files = {"README.md": RATES.format(title="Loads", what="inserts", one="PostgreSQL", two="MySQL")}
-    found = said(tmp_path, files | {"run.py": 'connect(options="-c synchronous_commit=off")\n'})
-    rules = {one.rule.name for one in judge.of_bench(importers.read(tmp_path))}
-    assert found and "durability-given-up" not in rules
+    found = {one.rule.name: one for one in judge.of_bench(read(tmp_path, TEXT | UNSAID))}
+    assert "durability-given-up" not in found
+    assert (found["durability-differs"].certainty, "PostgreSQL" in found["durability-differs"].text) == (
+        "guessed",
+        True,
+    )

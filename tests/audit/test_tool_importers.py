@@ -12,6 +12,7 @@ from acidtest.audit import importers
 from acidtest.audit.bench import Bench, Published, Statement
 from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.audit.rules.goodput import throughput_is_not_goodput
+from audit.tables import rows
 
 BENCHMARKSQL_PROPERTIES = """db=postgres
 driver=org.postgresql.Driver
@@ -38,7 +39,7 @@ def read(directory: Path, name: str, text: str | bytes) -> Sequence[Part]:
 TWICE = ("ycsb.txt", "benchmarksql.log", "tpcc-mysql.out", "mysqlslap.txt", "fio.txt", "k6.txt", "ioping.txt")
 
 
-@pytest.mark.parametrize("name", TWICE)
+@rows(*TWICE)
 def test_every_run_of_a_file_counts(name: str, tmp_path: Path) -> None:
     text = (FIXTURES / name).read_text()
     once, twice = (sum(isinstance(part, Published) for part in read(tmp_path, name, of)) for of in (text, text * 2))
@@ -64,8 +65,8 @@ BROKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", [text for _, text in BROKEN], ids=[name for name, _ in BROKEN])
-def test_what_ends_before_its_result_is_broken(text: str, tmp_path: Path) -> None:
+@rows(*BROKEN)
+def test_what_ends_before_its_result_is_broken(_: str, text: str, tmp_path: Path) -> None:
     with pytest.raises(Broken):
         read(tmp_path, "result.out", text)
 
@@ -92,8 +93,8 @@ PLANNED: list[tuple[str, str, str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), [row[1:] for row in PLANNED], ids=[row[0] for row in PLANNED])
-def test_what_a_script_asks_for(name: str, text: str, expected: dict[str, Any], tmp_path: Path) -> None:
+@rows(*PLANNED)
+def test_what_a_script_asks_for(_: str, name: str, text: str, expected: dict[str, Any], tmp_path: Path) -> None:
     found = [part for part in read(tmp_path, name.rpartition("/")[2], text) if isinstance(part, Published)]
     assert len(found) == 1
     assert {key: getattr(found[0], key) for key in expected} == expected
@@ -101,17 +102,14 @@ def test_what_a_script_asks_for(name: str, text: str, expected: dict[str, Any], 
     assert "secret" not in str(found[0].parameters)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("README.md", "We ran pgbench -i and it took long.\n"),
-        ("run.sh", "echo 'now pgbench -c 10 runs'\n"),
-        ("run.sh", "# pgbench -c 10 bench\n"),
-        ("run.py", '"""Reads what pgbench -i leaves behind in its tables."""\n'),
-        ("a.txt", "add if=1 of=2 bs=3\n"),
-        ("run.sh", "sysbench --version\n"),
-        ("run.sh", "sysbench oltp_read_only cleanup\n"),
-    ],
+@rows(
+    ("README.md", "We ran pgbench -i and it took long.\n"),
+    ("run.sh", "echo 'now pgbench -c 10 runs'\n"),
+    ("run.sh", "# pgbench -c 10 bench\n"),
+    ("run.py", '"""Reads what pgbench -i leaves behind in its tables."""\n'),
+    ("a.txt", "add if=1 of=2 bs=3\n"),
+    ("run.sh", "sysbench --version\n"),
+    ("run.sh", "sysbench oltp_read_only cleanup\n"),
 )
 def test_what_only_speaks_of_a_command_starts_none(name: str, text: str, tmp_path: Path) -> None:
     assert [part for part in read(tmp_path, name, text) if isinstance(part, Published)] == []
@@ -125,13 +123,9 @@ def test_a_load_is_understood_and_is_no_result(tmp_path: Path) -> None:
     assert (bench.read, bench.published, bench.not_understood) == ([("load.log", "pgbench load")], [], [])
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ((FIXTURES / "jmeter.jtl").read_text().replace(",true,", ",false,", 30), 0),
-        ((FIXTURES / "jmeter-statistics.json").read_text(), 1),
-    ],
-    ids=["samples", "statistics"],
+@rows(
+    ((FIXTURES / "jmeter.jtl").read_text().replace(",true,", ",false,", 30), 0),
+    ((FIXTURES / "jmeter-statistics.json").read_text(), 1),
 )
 def test_failures_are_held_against_a_rate_that_counts_them_alone(text: str, found: int, tmp_path: Path) -> None:
     bench = Bench([], published=[part for part in read(tmp_path, "x.jtl", text) if isinstance(part, Published)])

@@ -7,116 +7,96 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from acidtest.audit import importers
-from acidtest.audit.bench import Bench
 from acidtest.audit.importers.file import Budget
 from acidtest.audit.rules.understood import unknown_results
 from acidtest.cli import app
 from acidtest.errors import BadInput
-
-
-def kit(directory: Path, **files: str | bytes) -> Bench:
-    for name, text in files.items():
-        path = directory / name.replace("__", "/").replace("_dot_", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return importers.read(directory)
-
+from audit.tables import read, rows
 
 LEFT = [
-    ("a rate in a log", "run_dot_log", "starting\nwrote at 250 MB/s\n", 2),
-    ("times in a log", "run_dot_log", "a took 12 ms\nb took 13 ms\nc took 14 ms\n", 1),
-    ("JSON with measurements", "out_dot_json", '{\n "name": "x",\n "latency_avg": 12.5\n}', 3),
-    ("a table without a unit", "out_dot_csv", "store,throughput\na,100\nb,200\n", 1),
-    ("a table in a text without a unit", "README_dot_md", "# x\n\n| store | throughput |\n|---|---|\n| a | 100 |\n| b | 200 |\n", 3),
-    ("settings in a form of its own", "server_dot_settings", "shared_buffers :: 1\nshared_buffers | 8GB\nwork_mem | 64MB\n", 2),
-    ("rows of figures", "QPS_dot_dat", "# one\n" + "1 10.5 11.5\n2 20.5 21.5\n" * 3, 2),
-    ("a spreadsheet", "results_dot_xlsx", b"PK\x03\x04" + b"\0" * 26 + b"xl/workbook.xml", None),
-    ("a packed log", "sysbench_dot_log_dot_gz", b"\x1f\x8b\x08", None),
-    ("packed results", "pgbench_dot_tgz", b"\x1f\x8b\x08", None),
-    ("a block of a text", "notes_dot_md", "# x\n\n```\niops: min=1, avg=12 iops\nlat: 12 IOPS=18\n```\n", 4),
-    ("a list of rates", "notes_dot_md", "# x\n\nabout 10 tps\nthen 20 tps\nand 30 tps\n", 3),
-    ("a page's script", "report_dot_html", "<html><script>\nx = {\"head\": [\"clients\", \"tps\"]}\n</script></html>", 2),
-    ("a table of work without a unit", "notes_dot_md", "||one disk|two|three\n---|---|---|---\nrandom read|12|13|14\nrandom write|22|23|24\n", 1),
-    ("a list of a program", "results__out_dot_txt", "\n".join(f"query {n} - first - {n}21" for n in range(9)) + "\n", 1),
+    ("a rate in a log", "run.log", "starting\nwrote at 250 MB/s\n", 2),
+    ("times in a log", "run.log", "a took 12 ms\nb took 13 ms\nc took 14 ms\n", 1),
+    ("JSON with measurements", "out.json", '{\n "name": "x",\n "latency_avg": 12.5\n}', 3),
+    ("a table without a unit", "out.csv", "store,throughput\na,100\nb,200\n", 1),
+    ("a table in a text without a unit", "README.md", "# x\n\n| store | throughput |\n|---|---|\n| a | 100 |\n| b | 200 |\n", 3),
+    ("settings in a form of its own", "server.settings", "shared_buffers :: 1\nshared_buffers | 8GB\nwork_mem | 64MB\n", 2),
+
+    ("a spreadsheet", "results.xlsx", b"PK\x03\x04" + b"\0" * 26 + b"xl/workbook.xml", None),
+    ("a packed log", "sysbench.log.gz", b"\x1f\x8b\x08", None),
+    ("packed results", "pgbench.tgz", b"\x1f\x8b\x08", None),
+    ("a block of a text", "notes.md", "# x\n\n```\niops: min=1, avg=12 iops\nlat: 12 IOPS=18\n```\n", 4),
+
+
+
+
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "text", "line"), [row[1:] for row in LEFT], ids=[row[0] for row in LEFT])
-def test_figures_that_nobody_parsed(name: str, text: str | bytes, line: int | None, tmp_path: Path) -> None:
-    bench = kit(tmp_path, **{name: text})
-    assert [(one.file, one.line) for one in bench.not_understood] == [
-        (name.replace("__", "/").replace("_dot_", "."), line)
-    ]
+@rows(*LEFT)
+def test_figures_that_nobody_parsed(_: str, name: str, text: str | bytes, line: int | None, tmp_path: Path) -> None:
+    bench = read(tmp_path, {name: text})
+    assert [(one.file, one.line) for one in bench.not_understood] == [(name, line)]
     assert len(list(unknown_results(bench))) == 1
 
 
 UNDERSTOOD: list[tuple[str, str | bytes]] = [
-    ("README_dot_md", "# A kit\n\nIt took 12 ms, then 13 ms, then 14 ms.\n\n| a | b |\n|---|---|\n| c | d |\n"),
-    ("bench_dot_py", "print('tps: 12')\nTPS = 100\nprint('tps: 12')\n"),
-    ("data_dot_csv", "id,name,zip\n1,a,12345\n2,b,23456\n"),
-    ("package_dot_json", '{"version": 1, "latency": 5}'),
+    ("README.md", "# A kit\n\nIt took 12 ms, then 13 ms, then 14 ms.\n\n| a | b |\n|---|---|\n| c | d |\n"),
+    ("bench.py", "print('tps: 12')\nTPS = 100\nprint('tps: 12')\n"),
+    ("data.csv", "id,name,zip\n1,a,12345\n2,b,23456\n"),
+    ("package.json", '{"version": 1, "latency": 5}'),
     (
-        "iostat_dot_log",
+        "iostat.log",
         "Linux 6.1.0 (host) 01/01/26 _x86_64_ (8 CPU)\n\navg-cpu:  %user   %nice\n           1.00    0.00\n",
     ),
     (
-        "notes_dot_md",
+        "notes.md",
         "# Machine\n\n| part | price | version |\n|---|---|---|\n| a | 12 | 3 |\n| b | 12 | 3 |\n| c | 1 | 2 |\n",
     ),
-    ("notes_dot_md", "# Steps\n\n```bash\nsudo apt install fio\n./run 10 20\n```\n\n1. wait 30 s\n2. read 12 lines\n"),
-    ("docker-compose_dot_yml", "services:\n  db:\n    # up to 250 MB/s\n    image: postgres\n"),
+    ("notes.md", "# Steps\n\n```bash\nsudo apt install fio\n./run 10 20\n```\n\n1. wait 30 s\n2. read 12 lines\n"),
+    ("docker-compose.yml", "services:\n  db:\n    # up to 250 MB/s\n    image: postgres\n"),
+    ("README.md", "# x\n\n| store | tps |\n|---|---|\n| a | 100 |\n| b | 200 |\n"),
+    ("my.cnf", "[mysqld]\nport = 1\n"),
 ]
 
 
-@pytest.mark.parametrize(("name", "text"), UNDERSTOOD, ids=[f"{n} {row[0]}" for n, row in enumerate(UNDERSTOOD)])
+@rows(*UNDERSTOOD)
 def test_what_holds_no_figures_is_not_told_of(name: str, text: str | bytes, tmp_path: Path) -> None:
-    assert kit(tmp_path, **{name: text}).not_understood == []
+    assert read(tmp_path, {name: text}).not_understood == []
 
 
 def test_a_folder_is_named_once(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {f"runs__{n}_dot_log": "wrote at 250 MB/s\n" for n in range(30)}
-    (found,) = unknown_results(kit(tmp_path, **files, other__x_dot_log="5 MB/s\n"))
+    files: dict[str, str | bytes] = {f"runs/{n}.log": "wrote at 250 MB/s\n" for n in range(30)}
+    (found,) = unknown_results(read(tmp_path, {**files, "other/x.log": "5 MB/s\n"}))
     assert found.text == "31 files with figures or settings that are not understood, in runs (30), other (1)."
     assert [one.file for one in found.evidence[:2]] == ["runs/0.log", "other/x.log"]
 
 
 def test_nothing_but_prose_is_not_clean(tmp_path: Path) -> None:
-    bench = kit(tmp_path, README_dot_md="# We are fast\n", run_dot_bin=b"\0\1")
+    bench = read(tmp_path, {"README.md": "# We are fast\n", "run.bin": b"\0\1"})
     assert (bench.read, bench.unread, [one.file for one in bench.passed]) == ([], ["run.bin"], ["README.md"])
 
 
-def test_a_text_with_results_is_more_than_prose(tmp_path: Path) -> None:
-    bench = kit(tmp_path, README_dot_md="# x\n\n| store | tps |\n|---|---|\n| a | 100 |\n| b | 200 |\n")
-    assert list(unknown_results(bench)) == []
-
-
-EMPTY: list[tuple[str, str]] = [
-    ("run_dot_txt", ""),
-    ("run-2_dot_md", "# Two clients\n\n"),
+@rows(
+    ("run.txt", ""),
+    ("run-2.md", "# Two clients\n\n"),
     ("Makefile", "bench:\n\tfor i in $(seq 1 5); do ./run --warmup; done\n"),
-]
-
-
-@pytest.mark.parametrize(("name", "text"), EMPTY, ids=[name for name, _ in EMPTY])
+)
 def test_what_gave_nothing_but_words_is_not_read(name: str, text: str, tmp_path: Path) -> None:
-    bench = kit(tmp_path, README_dot_md="# x\n", **{name: text})
-    assert name.replace("_dot_", ".") in [*bench.unread, *(one.file for one in bench.passed)]
+    bench = read(tmp_path, {"README.md": "# x\n", name: text})
+    assert name in [*bench.unread, *(one.file for one in bench.passed)]
 
 
 def test_words_that_are_too_many_leave_results_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acidtest.audit.importers.Budget", lambda: Budget(prose=10))
-    bench = kit(
+    bench = read(
         tmp_path,
-        run_dot_sh="for n in 1 2 3; do\n  ./one\ndone\n",
-        README_dot_md="# x\n\n| store | tps |\n|---|---|\n| a | 100 |\n| b | 200 |\n",
+        {
+            "run.sh": "for n in 1 2 3; do\n  ./one\ndone\n",
+            "README.md": "# x\n\n| store | tps |\n|---|---|\n| a | 100 |\n| b | 200 |\n",
+        },
     )
     assert [one.rate for one in bench.published] == [100.0, 200.0]
     assert [one.file for one in bench.passed] == ["run.sh"]
-
-
-def test_settings_that_were_read_are_clean(tmp_path: Path) -> None:
-    assert list(unknown_results(kit(tmp_path, README_dot_md="# x\n", my_dot_cnf="[mysqld]\nport = 1\n"))) == []
 
 
 def test_a_kit_of_which_nothing_could_be_read_ends_so(tmp_path: Path) -> None:

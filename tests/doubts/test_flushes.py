@@ -13,6 +13,7 @@ from acidtest.analysis import summary
 from acidtest.doubts.flushes import FLOOR, Judgement, Timing, judge, judge_recording
 from acidtest.journal.probe import DURABLE, Layer
 from acidtest.journal.protocol import FlushMethod
+from audit.tables import rows
 
 METAL, GUEST = "none", "virtual machine"
 DISK = Layer(
@@ -47,50 +48,40 @@ def timings(
     return found | {"plain": took(plain_us, repetitions)}
 
 
-@pytest.mark.parametrize(
-    ("layers", "virtualization", "durable_us", "floor_us", "verdict", "rule"),
-    [
-        # A disk of 7,200 a minute: honest, lying, and with a battery behind it.
-        ([on("ext4"), partition(), DISK], METAL, 8_400, 120, "flushes", "flush-takes-time"),
-        ([on("ext4"), partition(), DISK], METAL, 200, 120, "does not flush", "faster-than-it-turns"),
-        ([on("ext4"), partition(), RAID_CARD], METAL, 200, 120, "cannot tell", "faster-than-it-turns"),
-        ([on("ext4"), partition(), DISK], METAL, 6_000, 120, "cannot tell", "faster-than-it-turns"),
-        # Consumer flash with a volatile cache; flash that acknowledges at once, liar or capacitors; impossibly fast.
-        ([on("xfs"), SSD], METAL, 1_600, 15, "flushes", "flush-takes-time"),
-        ([on("xfs"), SSD], METAL, 30, 15, "cannot tell", "not-told-apart"),
-        ([on("xfs"), SSD], METAL, 12, 8, "does not flush", "too-fast"),
-        ([on("xfs"), SSD.model_copy(update={"write_cache": "write through"})], METAL, 12, 10, "cannot tell", "write-through"),
-        ([SSD], METAL, 900, 15, "flushes", "flush-takes-time"),
-        # Persistent memory is fast and not volatile.
-        ([on("ext4"), SSD.model_copy(update={"name": "/dev/pmem0", "write_cache": "write through"})], METAL, 3, 2,
-         "cannot tell", "write-through"),
-        # A virtual disk says that it rotates; nobody believes it.
-        ([on("ext4"), VIRTIO], GUEST, 160, 75, "cannot tell", "not-told-apart"),
-        ([on("ext4"), VIRTIO], GUEST, 900, 75, "flushes", "flush-takes-time"),
-        ([on("ext4"), VIRTIO], GUEST, 15, 12, "does not flush", "too-fast"),
-        # Our own simulated disk is believed.
-        ([on("ext4"), SIMULATED], GUEST, 8_400, 120, "flushes", "flush-takes-time"),
-        ([on("ext4"), SIMULATED], GUEST, 200, 120, "does not flush", "faster-than-it-turns"),
-        # What the layers say weighs more than any time.
-        ([on("tmpfs")], METAL, 5_000, 100, "does not flush", "in-memory"),
-        ([on("ext4"), LOOP, on("tmpfs")], METAL, 5_000, 100, "does not flush", "in-memory"),
-        ([on("ext4"), SSD.model_copy(update={"driver": "zram", "name": "/dev/zram0"})], METAL, 50, 10,
-         "does not flush", "in-memory"),
-        ([on("ext4", "rw,nobarrier"), DISK], METAL, 8_400, 120, "does not flush", "no-barrier"),
-        ([on("ext4", "rw,nobarrier"), RAID_CARD], METAL, 8_400, 120, "cannot tell", "no-barrier"),
-        ([on("ext4"), LOOP, on("ext3", "rw,barrier=0"), DISK], METAL, 8_400, 120, "does not flush", "no-barrier"),
-        ([on("overlay", "rw,volatile,upperdir=/u")], METAL, 900, 100, "does not flush", "no-barrier"),
-        ([on("ext4"), LOOP.model_copy(update={"write_cache": "write through"}), on("ext4"), SSD], METAL, 900, 100,
-         "does not flush", "flush-stops"),
-        *(([on(name)], METAL, 900, 100, "cannot tell", "not-seen") for name in ("nfs4", "9p", "fuse.sshfs", "overlay")),
-        ([on("ext4"), LOOP, on("fuse")], METAL, 900, 100, "cannot tell", "not-seen"),
-        ([], METAL, 900, 100, "cannot tell", "not-seen"),
-        ([on("ext4"), SSD.model_copy(update={"write_cache": "unknown"})], METAL, 900, 100, "cannot tell", "write-cache-unknown"),
-        # More than one flush a write: the time of an overwrite says nothing.
-        ([on("btrfs"), SSD], METAL, 900, 100, "cannot tell", "not-told-apart"),
-        ([on("ext4", "rw,data=journal"), SSD], METAL, 900, 100, "cannot tell", "not-told-apart"),
-        ([on("ext4"), LOOP, on("ext4"), SSD], METAL, 900, 100, "cannot tell", "not-told-apart"),
-    ],
+@rows(
+    ([on("ext4"), partition(), DISK], METAL, 8_400, 120, "flushes", "flush-takes-time"),
+    ([on("ext4"), partition(), DISK], METAL, 200, 120, "does not flush", "faster-than-it-turns"),
+    ([on("ext4"), partition(), RAID_CARD], METAL, 200, 120, "cannot tell", "faster-than-it-turns"),
+    ([on("ext4"), partition(), DISK], METAL, 6_000, 120, "cannot tell", "faster-than-it-turns"),
+    ([on("xfs"), SSD], METAL, 1_600, 15, "flushes", "flush-takes-time"),
+    ([on("xfs"), SSD], METAL, 30, 15, "cannot tell", "not-told-apart"),
+    ([on("xfs"), SSD], METAL, 12, 8, "does not flush", "too-fast"),
+    ([on("xfs"), SSD.model_copy(update={"write_cache": "write through"})], METAL, 12, 10, "cannot tell", "write-through"),
+    ([SSD], METAL, 900, 15, "flushes", "flush-takes-time"),
+    ([on("ext4"), SSD.model_copy(update={"name": "/dev/pmem0", "write_cache": "write through"})], METAL, 3, 2,
+    "cannot tell", "write-through"),
+    ([on("ext4"), VIRTIO], GUEST, 160, 75, "cannot tell", "not-told-apart"),
+    ([on("ext4"), VIRTIO], GUEST, 900, 75, "flushes", "flush-takes-time"),
+    ([on("ext4"), VIRTIO], GUEST, 15, 12, "does not flush", "too-fast"),
+    ([on("ext4"), SIMULATED], GUEST, 8_400, 120, "flushes", "flush-takes-time"),
+    ([on("ext4"), SIMULATED], GUEST, 200, 120, "does not flush", "faster-than-it-turns"),
+    ([on("tmpfs")], METAL, 5_000, 100, "does not flush", "in-memory"),
+    ([on("ext4"), LOOP, on("tmpfs")], METAL, 5_000, 100, "does not flush", "in-memory"),
+    ([on("ext4"), SSD.model_copy(update={"driver": "zram", "name": "/dev/zram0"})], METAL, 50, 10,
+    "does not flush", "in-memory"),
+    ([on("ext4", "rw,nobarrier"), DISK], METAL, 8_400, 120, "does not flush", "no-barrier"),
+    ([on("ext4", "rw,nobarrier"), RAID_CARD], METAL, 8_400, 120, "cannot tell", "no-barrier"),
+    ([on("ext4"), LOOP, on("ext3", "rw,barrier=0"), DISK], METAL, 8_400, 120, "does not flush", "no-barrier"),
+    ([on("overlay", "rw,volatile,upperdir=/u")], METAL, 900, 100, "does not flush", "no-barrier"),
+    ([on("ext4"), LOOP.model_copy(update={"write_cache": "write through"}), on("ext4"), SSD], METAL, 900, 100,
+    "does not flush", "flush-stops"),
+    *(([on(name)], METAL, 900, 100, "cannot tell", "not-seen") for name in ("nfs4", "9p", "fuse.sshfs", "overlay")),
+    ([on("ext4"), LOOP, on("fuse")], METAL, 900, 100, "cannot tell", "not-seen"),
+    ([], METAL, 900, 100, "cannot tell", "not-seen"),
+    ([on("ext4"), SSD.model_copy(update={"write_cache": "unknown"})], METAL, 900, 100, "cannot tell", "write-cache-unknown"),
+    ([on("btrfs"), SSD], METAL, 900, 100, "cannot tell", "not-told-apart"),
+    ([on("ext4", "rw,data=journal"), SSD], METAL, 900, 100, "cannot tell", "not-told-apart"),
+    ([on("ext4"), LOOP, on("ext4"), SSD], METAL, 900, 100, "cannot tell", "not-told-apart"),
 )  # fmt: skip
 def test_storage_that_is_known(
     layers: list[Layer], virtualization: str, durable_us: float, floor_us: float, verdict: str, rule: str

@@ -71,7 +71,6 @@ class Include:
     where: Where
     path: str  # as it is written; of Firebird with "*" in it
     folder: bool = False
-    optional: bool = False  # it is passed over where there is none
     at: int = 0  # how many settings stand before it
 
     def says(self) -> Evidence:
@@ -98,7 +97,9 @@ class Configuration:
     side: str = ""  # what it is one of within a file that describes several, as a service of a compose file
     version: str = ""  # of the engine, where the place says it, as an image's tag or a dump does
     prose: bool = False  # whether a text tells of it, as a table in a README does
-    reads: tuple[str, ...] = ()  # names below the kit of files that it gives to the server: a mounted my.cnf
+    reads: tuple[
+        str, ...
+    ] = ()  # names below the kit of files and folders that it gives to the server: a mounted my.cnf
     includes: tuple[Include, ...] = ()  # those that are not in the kit, once all files are read
     whole: bool | None = None  # whether all that it does not set is at its default; None: as its source is
 
@@ -534,7 +535,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Declared:
-    """What a study says of itself, in its ``benchmark.toml`` or in the front matter of its README."""
+    """What a study says of itself, in its ``benchmark.toml``."""
 
     where: Where
     title: str = ""

@@ -26,19 +26,21 @@ def known(bench: Bench) -> Iterator[tuple[int, str, Published]]:
 
 
 def _of(one: Published) -> tuple[int, str] | None:
-    if one.tool == "pgbench":
-        own = one.script and "tpc-b" not in one.script.lower() and one.script not in PGBENCHS
-        return (
-            (int(one.scale * PGBENCH_BRANCH), f"the branches of pgbench's scale {one.scale:g}")
-            if one.scale and not own
-            else None
-        )
-    if one.tool == "sysbench":
-        return _sysbench(one)
-    if one.tool == "ycsb":
-        records = one.scale or _number(one, "recordcount")
+    if (
+        one.tool == "pgbench"
+        and one.scale
+        and (not one.script or "tpc-b" in one.script.lower() or one.script in PGBENCHS)
+    ):
+        return int(one.scale * PGBENCH_BRANCH), f"the branches of pgbench's scale {one.scale:g}"
+    if one.tool == "sysbench" and one.script.startswith(("oltp", "select_random", "bulk")):
+        rows, tables = _number(one, "rowsatable"), _number(one, "tables", "oltptablescount")
+        if rows is None or (tables is None and any(_plain(name) in TABLES for name in one.parameters)):
+            return None  # that is in a variable which nobody fills in
+        told = counted(tables or 1, "table", spec=",.0f")
+        return int(rows * (tables or 1) * SYSBENCH_ROW), f"sysbench's {told} of {counted(rows, 'row', spec=',.0f')}"
+    if one.tool == "ycsb" and (records := one.scale or _number(one, "recordcount")):
         field = (_number(one, "fieldcount") or YCSB_FIELDS) * (_number(one, "fieldlength") or YCSB_FIELD)
-        return (int(records * field), f"{counted(records, 'record', spec=',.0f')} of YCSB") if records else None
+        return int(records * field), f"{counted(records, 'record', spec=',.0f')} of YCSB"
     if one.tool in OF_WAREHOUSES and (one.warehouses or one.scale) and "tpch" not in one.script.lower():
         held = one.warehouses or int(one.scale or 0)
         return held * WAREHOUSE, f"TPC-C's data of {counted(held, 'warehouse')}"
@@ -46,18 +48,6 @@ def _of(one: Published) -> tuple[int, str] | None:
 
 
 PGBENCHS = frozenset(("initialize", "select only", "simple update", "select-only", "simple-update", "tpcb-like"))
-
-
-def _sysbench(one: Published) -> tuple[int, str] | None:
-    if not one.script.startswith(("oltp", "select_random", "bulk")):
-        return None
-    rows, tables = _number(one, "rowsatable"), _number(one, "tables", "oltptablescount")
-    if rows is None or (tables is None and any(_plain(name) in TABLES for name in one.parameters)):
-        return None  # that is in a variable which nobody fills in
-    told = counted(tables or 1, "table", spec=",.0f")
-    return int(rows * (tables or 1) * SYSBENCH_ROW), f"sysbench's {told} of {counted(rows, 'row', spec=',.0f')}"
-
-
 TABLES = frozenset(("tables", "oltptablescount"))
 
 
@@ -66,7 +56,4 @@ def _plain(name: str) -> str:
 
 
 def _number(one: Published, *names: str) -> float | None:
-    for name, value in one.parameters.items():
-        if _plain(name) in names:
-            return number(value)
-    return None
+    return next((number(value) for name, value in one.parameters.items() if _plain(name) in names), None)

@@ -8,12 +8,9 @@ from dataclasses import dataclass, replace
 
 from acidtest import settings
 from acidtest.audit.bench import (
-    Account,
     Bench,
     Declared,
-    DeclaredMachine,
     DeclaredSide,
-    Mount,
     Side,
     Statement,
     StatementKind,
@@ -27,7 +24,6 @@ from acidtest.finding import Finding
 class Factor:
     """Something that a study may vary on purpose."""
 
-    means: str
     rules: tuple[str, ...] = ()  # whose findings are none then
     settings: tuple[str, ...] = ()  # that may differ then
 
@@ -43,37 +39,31 @@ CACHES = (
 )  # fmt: skip
 ISOLATION = ("transaction_isolation", "tx_isolation", "default_transaction_isolation", "readconsistency")
 VARIES: Mapping[str, Factor] = {
-    "engine": Factor("the engines themselves"),
-    "version": Factor("versions of one engine", ("old-build",)),
-    "build": Factor("how an engine was built", ("debug-build", "old-build")),
-    "word_size": Factor("32-bit and 64-bit builds", ("word-size",)),
-    "architecture": Factor("the kind of processor", ("architecture-differs", "word-size")),
-    "system": Factor("the operating system", ("system-differs",)),
-    "machine": Factor("the machine, with all that belongs to it", ("machine-differs", "architecture-differs")),
-    "processor": Factor("the processor"),
-    "memory": Factor("how much memory there is"),
-    "drive": Factor("the drive", ("data-on-tmpfs", "data-in-container-layer")),
-    "file_system": Factor("the file system and its options"),
-    "durability": Factor(
-        "what a commit promises", ("durability-differs", "durability-given-up", "binary-log-differs"), DURABILITY
-    ),
-    "binary_log": Factor("whether a binary log is written", ("binary-log-differs",), ("log_bin", "sync_binlog")),
-    "page_size": Factor("the size of pages", ("page-size-differs",), ("innodb_page_size", "page_size")),
-    "caches": Factor(
-        "page caches", ("buffers-smallest", "buffers-classic", "buffers-super", "database-too-small"), CACHES
-    ),
-    "server_mode": Factor("Firebird's server modes", ("server-mode-differs",), ("servermode",)),
-    "isolation": Factor("the isolation level", ("isolation-differs", "read-consistency-differs"), ISOLATION),
-    "autovacuum": Factor("PostgreSQL's autovacuum", ("autovacuum-off",), ("autovacuum",)),
-    "workload": Factor("what is run", ("workload-differs",)),
-    "scale": Factor("how large the data are", ("database-too-small",)),
-    "clients": Factor("how many clients there are", ("single-client-throughput",)),
-    "query_mode": Factor("how statements reach the server", ("query-mode-differs",)),
-    "connections": Factor(
-        "whether each transaction has its own", ("connect-per-transaction-differs", "connect-per-transaction")
-    ),
-    "settings": Factor("whole configurations, one of them as it comes", ("setting-differs", "settings-all-default")),
-}  # fmt: skip
+    "engine": Factor(),
+    "version": Factor(("old-build",)),
+    "build": Factor(("debug-build", "old-build")),
+    "word_size": Factor(("word-size",)),
+    "architecture": Factor(("architecture-differs", "word-size")),
+    "system": Factor(("system-differs",)),
+    "machine": Factor(("machine-differs", "architecture-differs")),  # with all that belongs to it
+    "processor": Factor(),
+    "memory": Factor(),
+    "drive": Factor(("data-on-tmpfs", "data-in-container-layer")),
+    "file_system": Factor(),
+    "durability": Factor(("durability-differs", "durability-given-up", "binary-log-differs"), DURABILITY),
+    "binary_log": Factor(("binary-log-differs",), ("log_bin", "sync_binlog")),
+    "page_size": Factor(("page-size-differs",), ("innodb_page_size", "page_size")),
+    "caches": Factor(("buffers-smallest", "buffers-classic", "buffers-super", "database-too-small"), CACHES),
+    "server_mode": Factor(("server-mode-differs",), ("servermode",)),
+    "isolation": Factor(("isolation-differs", "read-consistency-differs"), ISOLATION),
+    "autovacuum": Factor(("autovacuum-off",), ("autovacuum",)),
+    "workload": Factor(("workload-differs",)),
+    "scale": Factor(("database-too-small",)),
+    "clients": Factor(("single-client-throughput",)),
+    "query_mode": Factor(("query-mode-differs",)),
+    "connections": Factor(("connect-per-transaction-differs", "connect-per-transaction")),
+    "settings": Factor(("setting-differs", "settings-all-default")),  # whole configurations, one of them as it comes
+}
 
 
 def applied(bench: Bench, declared: Declared, sides_of: Callable[[Sequence[str]], Sequence[Side]]) -> Bench:
@@ -109,7 +99,7 @@ OF_MACHINES: Mapping[str, tuple[StatementKind, float]] = {  # and in what the am
 def _facts(declared: Declared) -> Iterator[Statement]:
     """What is declared of the machines that hold a side, and of the whole."""
     of_sides = {one.machine for one in declared.sides} - {""}
-    machines: list[DeclaredMachine] = [one for one in declared.machines if not of_sides or one.name in of_sides]
+    machines = [one for one in declared.machines if not of_sides or one.name in of_sides]
     for fact in (fact for machine in machines for fact in machine.facts):
         kind, unit = OF_MACHINES.get(fact.name, (None, 0))
         if kind:
@@ -117,15 +107,14 @@ def _facts(declared: Declared) -> Iterator[Statement]:
             yield Statement(fact.where, kind, text, float(fact.value) * unit if unit else None)
     if declared.measures and declared.measures.value == "drive":
         yield Statement(declared.measures.where, "drive test", 'measures = "drive"')
-    if declared.database_mb:
-        size = declared.database_mb
+    if size := declared.database_mb:
         yield Statement(size.where, "database size", f"{size.value} MB", 1e6 * float(size.value))
     if runs := declared.repetitions:
         yield Statement(runs.where, "repeated", f"repetitions = {runs.value}", float(runs.value))
 
 
 def _factor(word: str) -> Factor:
-    return VARIES.get(word, Factor("a setting", (), (word,)))
+    return VARIES.get(word, Factor((), (word,)))
 
 
 def _check(declared: Declared, sides: Iterable[Side]) -> None:
@@ -169,11 +158,6 @@ def _within(one: str, other: str) -> bool:
 def is_of(name: str, files: Iterable[str]) -> bool:
     """Whether a file is one of those named, or in one of these folders."""
     return any(one in ("", ".") or name == one or name.startswith(f"{one}/") for one in files)
-
-
-def shared(part: object) -> bool:
-    """Whether it is a fact of the machine, which counts for sides that do not name its file too."""
-    return isinstance(part, Account | Mount)
 
 
 def on_purpose(finding: Finding, declared: Declared | None) -> bool:

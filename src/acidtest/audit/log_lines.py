@@ -8,6 +8,7 @@ postmaster.c and deadlock.c.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from acidtest.audit.bench import EngineName, LogEntry, Where
@@ -46,38 +47,33 @@ POSTGRESQL: Kinds = (
 
 def of_firebird(lines: Iterable[str], at: Callable[[int], Where]) -> list[LogEntry]:
     """One of each kind: its first entry, and how many there are; ``at`` is where a line stands, from 1."""
-    by_kind: dict[str, LogEntry] = {}
+    return _of_kinds(_entries(lines), at, "firebird", FIREBIRD)
+
+
+def _entries(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     begin, entry = 1, ""
-
-    def end() -> None:
-        kind = next((name for name, pattern in FIREBIRD if pattern.search(entry)), None)
-        if kind:
-            before = by_kind.get(kind)
-            text = " ".join(entry.split())[:300]
-            by_kind[kind] = LogEntry(
-                before.where if before else at(begin), "firebird", kind, before.text if before else text,
-                before.count + 1 if before else 1,
-            )  # fmt: skip
-
     for number, line in enumerate(lines, start=1):
         if FIREBIRD_HEAD.fullmatch(line.rstrip()):
-            end()
+            yield begin, entry
             begin, entry = number, ""
         else:
             entry += line + "\n" if len(entry) < 8192 else ""
-    end()
-    return list(by_kind.values())
+    yield begin, entry
 
 
-def of_server(lines: Iterable[str], at: Callable[[int], Where], engine: EngineName, kinds: Kinds) -> Iterator[LogEntry]:
+def of_server(lines: Iterable[str], at: Callable[[int], Where], engine: EngineName, kinds: Kinds) -> list[LogEntry]:
     """One of each kind: its first line, and how many there are; ``at`` is where a line stands, from 1."""
+    return _of_kinds(enumerate(lines, start=1), at, engine, kinds)
+
+
+def _of_kinds(
+    entries: Iterable[tuple[int, str]], at: Callable[[int], Where], engine: EngineName, kinds: Kinds
+) -> list[LogEntry]:
     first: dict[str, tuple[int, str]] = {}
-    counts = dict.fromkeys((kind for kind, _ in kinds), 0)
-    for number, line in enumerate(lines, start=1):
-        for kind, pattern in kinds:
-            if pattern.search(line):
-                first.setdefault(kind, (number, " ".join(line[: 4 * TEXT_MAX].split())[:TEXT_MAX]))
-                counts[kind] += 1
-                break
-    for kind, (number, text) in first.items():
-        yield LogEntry(at(number), engine, kind, text, counts[kind])
+    counts: Counter[str] = Counter()
+    for number, entry in entries:
+        kind = next((kind for kind, pattern in kinds if pattern.search(entry)), None)
+        if kind:
+            first.setdefault(kind, (number, " ".join(entry[: 4 * TEXT_MAX].split())[:TEXT_MAX]))
+            counts[kind] += 1
+    return [LogEntry(at(number), engine, kind, text, counts[kind]) for kind, (number, text) in first.items()]

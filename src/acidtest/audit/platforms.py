@@ -11,12 +11,9 @@ from acidtest.audit.bench import Bench, Statement
 
 ARCHITECTURES = {"x64": "x86-64", "x86_64": "x86-64", "amd64": "x86-64", "aarch64": "arm64", "arm64": "arm64"}
 SYSTEMS = {
-    "darwin": "macOS",
-    "macos": "macOS",
-    "mac": "macOS",
+    **dict.fromkeys(("darwin", "macos", "mac"), "macOS"),
     "linux": "Linux",
-    "win32": "Windows",
-    "windows": "Windows",
+    **dict.fromkeys(("win32", "windows"), "Windows"),
 }
 RELEASE = re.compile(r"\d{1,4}\.\d{1,4}")
 WORD = re.compile(r"[a-z]+|\d+")
@@ -36,53 +33,38 @@ class Differing:
     values: Mapping[str, Sequence[Statement]]
 
 
-def _system(name: str, value: str) -> str:
-    if name not in ("platform", "os", "operating system", "operating_system", "system"):
-        return ""
-    words = WORD.findall(value.lower())
-    return next((SYSTEMS[word] for word in words if word in SYSTEMS), "")
+def _system(value: str) -> str:
+    return next((SYSTEMS[word] for word in WORD.findall(value.lower()) if word in SYSTEMS), "")
 
 
-def _release(name: str, value: str) -> str:
+def _release(value: str) -> str:
     """The first two numbers of a kernel's or a system's version, with its name."""
-    if name not in ("os", "operating system", "operating_system", "system", "kernel"):
-        return ""
     match = RELEASE.search(value)
-    system = _system("system", value) or value.split(" ", maxsplit=1)[0][:20]
-    return f"{system} {match[0]}" if match else ""
+    return f"{_system(value) or value.split(' ', maxsplit=1)[0][:20]} {match[0]}" if match else ""
 
 
-def _architecture(name: str, value: str) -> str:
-    return ARCHITECTURES.get(value.lower(), "") if name in ("arch", "architecture") else ""
+def _processor(value: str) -> str:
+    return " ".join(value.split()) if re.search(r"[A-Za-z]{3}", value) else ""
 
 
-def _processors(name: str, value: str) -> str:
-    return f"processors: {value}" if name == "processors" else ""
-
-
-def _processor(name: str, value: str) -> str:
-    return " ".join(value.split()) if name in ("cpu", "processor") and re.search(r"[A-Za-z]{3}", value) else ""
-
-
-KINDS: tuple[tuple[str, Callable[[str, str], str]], ...] = (
-    ("system", _system),
-    ("architecture", _architecture),
-    ("number of processors", _processors),
-    ("processor", _processor),
-    ("release of the system", _release),
+NAMES = ("os", "operating system", "operating_system", "system")
+# What may differ, the names under which tools print it, and how a value is told.
+KINDS: tuple[tuple[str, tuple[str, ...], Callable[[str], str]], ...] = (
+    ("system", ("platform", *NAMES), _system),
+    ("architecture", ("arch", "architecture"), lambda value: ARCHITECTURES.get(value.lower(), "")),
+    ("number of processors", ("processors",), "processors: {}".format),
+    ("processor", ("cpu", "processor"), _processor),
+    ("release of the system", ("kernel", *NAMES), _release),
 )
 
 
 def differing(bench: Bench) -> Iterator[Differing]:
     """What of the system differs between results, where the name of a result's file or folder does not tell it."""
-    said = bench.said("platform")
-    for what, read in KINDS:
+    for what, names, read in KINDS:
         values: dict[str, dict[str, Statement]] = defaultdict(dict)
-        for one in said:
-            name, _, value = one.text.partition(" ")
-            if name.startswith("operating") and value.startswith("system "):
-                value = value.removeprefix("system ")
-            if known := read(name, value):
+        for one in bench.said("platform"):
+            name = next((name for name in names if one.text.startswith(f"{name} ")), None)
+            if name and (known := read(one.text.removeprefix(f"{name} "))):
                 values[known].setdefault(one.where.file, one)
         files = [file for of in values.values() for file in of]
         if len(values) < 2 or len(set(files)) < len(files):

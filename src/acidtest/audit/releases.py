@@ -17,19 +17,12 @@ class Release:
 
 
 @cache
-def _all() -> dict[str, dict[str, str]]:
-    """Of each engine and series the lines "version date"."""
-    with resources.files("acidtest.audit").joinpath("releases.toml").open("rb") as file:
-        tables: dict[str, dict[str, str]] = tomllib.load(file)
-    return tables
-
-
-@cache
 def _of(engine: str | None) -> tuple[Release, ...]:
     """All of an engine, by series, each in order of time."""
+    tables = tomllib.loads(resources.files("acidtest.audit").joinpath("releases.toml").read_text(encoding="utf-8"))
     return tuple(
         Release(series, version, date.fromisoformat(day))
-        for series, lines in _all().get(engine or "", {}).items()
+        for series, lines in tables.get(engine or "", {}).items()
         for version, day in map(str.split, lines.splitlines())
     )
 

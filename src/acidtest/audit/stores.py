@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from acidtest.audit.bench import Bench, Statement
+from acidtest.audit.bench import Bench, Statement, Where
 from acidtest.finding import Evidence
 
 # When a write is acknowledged: once it is on the drive, once it is in a log that is flushed later, or before either.
@@ -65,35 +65,33 @@ STORES: Mapping[str, Store] = {
 BY_WORD = {word: name for name, one in STORES.items() for word in (name, *one.words)}
 
 
+FIGURE = re.compile(r"\d")
+COMMON = re.compile(r"(?:results?|outputs?|reports?|docs?|data|logs?|benchmarks?|bench)[\w.-]{0,20}", re.IGNORECASE)
+RESULT = re.compile(r"result|output|\.(?:out|log|csv|jtl|json|txt)$", re.IGNORECASE)
+
+
 def compared(bench: Bench) -> list[dict[str, list[Evidence]]]:
     """The stores that are compared with each other, each with where results or tables name it: those of one folder of
     the kit together, for a kit may hold several studies."""
     found: dict[str, dict[str, list[Evidence]]] = defaultdict(lambda: defaultdict(list))
-
-    def note(store: str, evidence: Evidence) -> None:
-        folder = evidence.file.partition("/")[0] if "/" in evidence.file else ""
-        found["" if named_in(folder) or COMMON.fullmatch(folder) else folder][store].append(evidence)
-
-    for one in bench.others:
-        if not one.planned:
-            told = named_in(f"{one.where.file} {one.name}") | ({one.engine} if one.engine else set())
-            for store in told & set(STORES):
-                note(store, one.where.says(f"a result of {STORES[store].title}"))
-    for row in bench.rows:
-        if any(FIGURE.search(cell) for cell in row.cells[1:]):
-            for store in {store for cell in (*row.head, *row.cells[:1]) for store in named_in(cell)}:
-                note(store, row.where.says(f"a table's row of {STORES[store].title}"))
-    names = (*bench.unread, *(one.file for one in bench.not_understood), *(name for name, _ in bench.read))
-    for name in names:
-        if RESULT.search(name):
-            for store in named_in(name):
-                note(store, Evidence(f"a result of {STORES[store].title}", name))
+    for where, what, names in _named(bench):
+        folder = where.file.partition("/")[0] if "/" in where.file else ""
+        folder = "" if named_in(folder) or COMMON.fullmatch(folder) else folder
+        for store in names & STORES.keys():
+            found[folder][store].append(where.says(f"{what} of {STORES[store].title}"))
     return [dict(of) for of in found.values()]
 
 
-FIGURE = re.compile(r"\d")
-COMMON = re.compile(r"(?:results?|outputs?|reports?|docs?|data|logs?|benchmarks?|bench)[\w.-]{0,20}", re.IGNORECASE)
-RESULT = re.compile(r"result|output|\.(?:out|log|csv|jtl|json|txt)$", re.IGNORECASE)
+def _named(bench: Bench) -> Iterator[tuple[Where, str, set[str]]]:
+    for one in bench.others:
+        if not one.planned:
+            yield one.where, "a result", named_in(f"{one.where.file} {one.name}") | {one.engine or ""}
+    for row in bench.rows:
+        if any(FIGURE.search(cell) for cell in row.cells[1:]):
+            yield row.where, "a table's row", named_in(" ".join((*row.head, *row.cells[:1])))
+    for name in (*bench.unread, *(one.file for one in bench.not_understood), *(name for name, _ in bench.read)):
+        if RESULT.search(name):
+            yield Where(name), "a result", named_in(name)
 
 
 def named_in(text: str) -> set[str]:
@@ -103,20 +101,16 @@ def named_in(text: str) -> set[str]:
 
 def started(bench: Bench) -> dict[str, list[Statement]]:
     """The stores that the kit starts in containers."""
-    found: dict[str, list[Statement]] = {}
-    for one in bench.facts:
-        if one.kind == "store":
-            found.setdefault(one.text, []).append(one)
-    return found
+    return _by(bench.said("store"), lambda one: one.text)
 
 
 def set_otherwise(bench: Bench) -> dict[str, list[Statement]]:
     """The stores of which some file of the kit sets what they promise."""
-    found: dict[str, list[Statement]] = {}
-    for one in bench.facts:
-        if one.kind == "promise":
-            found.setdefault(one.store, []).append(one)
-    return found
+    return _by(bench.said("promise"), lambda one: one.store)
+
+
+def _by(facts: Sequence[Statement], store: Callable[[Statement], str]) -> dict[str, list[Statement]]:
+    return {name: [one for one in facts if store(one) == name] for name in dict.fromkeys(map(store, facts))}
 
 
 def titles(stores: Sequence[str]) -> str:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from acidtest.audit import declared
-from acidtest.audit.bench import Bench, Harness, Published, Routine, Statement, TableRow
+from acidtest.audit.bench import Account, Bench, Harness, Mount, Published, Routine, Side, Statement, TableRow
 from acidtest.audit.importers import (
     configurations,
     declaration,
@@ -22,17 +23,16 @@ from acidtest.audit.importers import (
     tables,
     used,
 )
-from acidtest.audit.importers.file import WORDS_SPENT, Broken, Budget, File, Importer, Part, Spent, SpentProse
+from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
 from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
 from acidtest.finding import Evidence
 from acidtest.words import counted
 
+P = TypeVar("P")
 WORDS = "text"  # the kind of importers that look through the words of a file
 OUTPUT_BYTES = 1 << 16
 PROSE = "is prose, which is not read: what it says is declared in benchmark.toml ([[claim]], [machines.NAME])"
-NOT_LOOKED_THROUGH = f"was not looked through for what it says: {WORDS_SPENT}"
-SPENT = "was not read to its end: the audit has read as much as it may"
 SEARCHED_BYTES = 2 << 20  # of a file that any importer looks through which does not know it by its beginning
 
 
@@ -66,8 +66,8 @@ def read(root: Path) -> Bench:
             broken.append(Evidence(str(error), file.name, error.line))
         except OSError as error:
             broken.append(Evidence(f"cannot be read: {error.strerror}", file.name))
-        except Spent:
-            walk.passed.append(Evidence(SPENT, file.name))
+        except Spent as error:
+            walk.passed.append(Evidence(str(error), file.name))
         else:
             if kind and not left_over.only_words(file, kind, of_file):
                 understood.append((file.name, kind))
@@ -86,34 +86,39 @@ def read(root: Path) -> Bench:
     unread = [name for name in unread if name not in included]
     not_understood = [one for one in not_understood if one.file not in included]
     everything, parts = parts, used.left(parts)
+
+    def of(kind: type[P]) -> list[P]:
+        return [part for _, part in parts if isinstance(part, kind)]
+
     bench = Bench(
         sides=engines.sides(parts),
-        published=[part for _, part in parts if isinstance(part, Published)],
-        routines=[part for _, part in parts if isinstance(part, Routine)],
-        facts=[part for _, part in parts if isinstance(part, Statement)],
-        rows=[part for _, part in parts if isinstance(part, TableRow)],
-        harnesses=[part for _, part in parts if isinstance(part, Harness)],
+        published=of(Published),
+        routines=of(Routine),
+        facts=of(Statement),
+        rows=of(TableRow),
+        harnesses=of(Harness),
         read=understood,
         unread=unread,
         broken=[*broken, *walk.unreadable],
         passed=walk.passed,
         not_understood=not_understood,
     )
-    said = declaration.read(file for name, file in files.items() if "/" not in name)
+    said = declaration.read(files.get(declaration.NAME))
     if said is None:
         return bench
     mine = [name for one in said.sides for name in one.files]
-    return declared.applied(
-        bench,
-        said,
-        lambda names: engines.sides(
+
+    def sides_of(names: Sequence[str]) -> list[Side]:
+        return engines.sides(
             [
                 (name, part)
                 for name, part in everything
-                if declared.is_of(name, names) or (declared.shared(part) and not declared.is_of(name, mine))
+                if declared.is_of(name, names)
+                or (isinstance(part, Account | Mount) and not declared.is_of(name, mine))  # facts of the machine
             ]
-        ),
-    )
+        )
+
+    return declared.applied(bench, said, sides_of)
 
 
 def _counted(file: File, parts: Sequence[Part]) -> Sequence[Part]:
@@ -131,19 +136,16 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
     kind = other = ""
     together = False
     parts: list[Part] = []
-    _ = file.head  # which raises what concerns all importers
+    # What a tool wrote may be too long for anybody's words to stand in it. This raises what concerns all importers.
+    output = file.size > OUTPUT_BYTES and not tables.PROSE.fullmatch(file.base)
     for importer in importers():
-        if kind and (
-            not (importer.beside or (importer.together and together)) or (importer.kind == WORDS and _is_output(file))
-        ):
+        fits = (importer.beside or (importer.together and together)) and not (importer.kind == WORDS and output)
+        if kind and not fits:
             continue
         try:
             of_kind = file.once(importer.read)
-        except SpentProse:
-            file.left_out(NOT_LOOKED_THROUGH)
-            continue
-        except Spent:
-            file.left_out(SPENT)
+        except Spent as error:
+            file.left_out(str(error))
             continue
         if of_kind is None:
             continue
@@ -155,11 +157,6 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
         else:
             kind, together = kind or importer.kind, importer.together
     return kind or other, _placed(file, parts)
-
-
-def _is_output(file: File) -> bool:
-    """Whether a file that a tool wrote is too long for anybody's words to stand in it."""
-    return file.size > OUTPUT_BYTES and not tables.PROSE.fullmatch(file.base)
 
 
 def _placed(file: File, parts: list[Part]) -> list[Part]:

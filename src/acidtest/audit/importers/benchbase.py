@@ -3,29 +3,26 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from acidtest.audit.amounts import figures, number, whole
+from acidtest.audit.amounts import number, whole
 from acidtest.audit.bench import EngineName, Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import SERIES_MAX, Latencies, PerSecond, load, table
+from acidtest.audit.importers.numbers import SERIES_MAX, load, table
+from acidtest.audit.importers.outputs import Samples, cells, line_of, picked, sampled
 from acidtest.families import PRODUCTS
-from acidtest.words import counted
 
 ENGINES: dict[str, EngineName] = {
     word.upper(): product.name for product in PRODUCTS.values() for word in (product.name, *product.words)
 }
-LATENCIES = (
-    ("p50", "Median Latency (microseconds)"),
-    ("p95", "95th Percentile Latency (microseconds)"),
-    ("p99", "99th Percentile Latency (microseconds)"),
-    ("max", "Maximum Latency (microseconds)"),
-    ("mean", "Average Latency (microseconds)"),
-)
+LATENCIES = {
+    name: f"{word} Latency (microseconds)"
+    for name, word in (("p50", "Median"), ("p95", "95th Percentile"), ("p99", "99th Percentile"), ("max", "Maximum"),
+                       ("mean", "Average"))
+}  # fmt: skip
+OLD_LATENCIES = {"p50": "median", "mean": "avg", "p95": "95th", "p99": "99th", "max": "max"}
 CONFIGURATION_CHARACTERS_MAX = 1 << 20
 TAGS = {
     "rate": "asked_rate", "warmup": "warmup_s", "time": "measured_s", "terminals": "terminals", "scalefactor": "scale",
@@ -48,29 +45,19 @@ def _summary(file: File) -> Sequence[Published] | None:
     if throughput is None:
         raise Broken("is a summary of BenchBase without a throughput")
     elapsed = number(summary.get("Elapsed Time (nanoseconds)"))
-    distribution = table(summary.get("Latency Distribution"))
-    latency = {name: number(distribution.get(key)) for name, key in LATENCIES}
     kind = str(summary.get("Benchmark Type") or "")
     one = Published(
-        file.at(_line(file, '"Throughput (requests/second)"')),
-        "benchbase",
-        f"{kind} {file.base}"[:200].strip(),
-        rate=throughput if goodput is None else goodput,
-        attempts=throughput,
-        terminals=whole(summary.get("terminals")),
-        measured_s=elapsed / 1e9 if elapsed else None,
-        latency_ms={name: value / 1000 for name, value in figures(latency).items()},
-        latency_from="actual start",
-        engine=ENGINES.get(str(summary.get("DBMS Type", "")).upper()),
-        warehouses=whole(summary.get("scalefactor")) if kind == TPCC else None,
-        script=kind[:60],
-        scale=number(summary.get("scalefactor")),
-        isolation=str(summary.get("isolation") or "")[:60],
+        file.at(line_of(file, '"Throughput (requests/second)"')), "benchbase", f"{kind} {file.base}"[:200].strip(),
+        rate=throughput if goodput is None else goodput, attempts=throughput,
+        terminals=whole(summary.get("terminals")), measured_s=elapsed / 1e9 if elapsed else None,
+        latency_ms=picked(table(summary.get("Latency Distribution")), LATENCIES, per=1000),
+        latency_from="actual start", engine=ENGINES.get(str(summary.get("DBMS Type", "")).upper()),
+        warehouses=whole(summary.get("scalefactor")) if kind == TPCC else None, script=kind[:60],
+        scale=number(summary.get("scalefactor")), isolation=str(summary.get("isolation") or "")[:60],
         written=f"{throughput} requests/second",
         parameters={"version": str(summary["DBMS Version"])[:80]} if summary.get("DBMS Version") else {},
-    )
-    beside = _beside(file, ".summary.json", ".config.xml")
-    return [commands.filled(one, _asked(beside)) if beside is not None else one]
+    )  # fmt: skip
+    return [commands.filled(one, _beside(file, ".summary.json", ".config.xml"))]
 
 
 def _old_summary(file: File) -> Sequence[Published] | None:
@@ -80,65 +67,45 @@ def _old_summary(file: File) -> Sequence[Published] | None:
     at = next((n for n, line in enumerate(lines) if DISTRIBUTION.fullmatch(line)), None)
     if at is None or at < 1 or len(lines) < at + 2 or (rate := number(lines[at + 1])) is None:
         return None
-    latency = {name: number(value) for name, value in PAIR.findall(lines[at])}
-    named = {"p50": "median", "mean": "avg", "p95": "95th", "p99": "99th", "max": "max"}
     asked = dict(line.split("=", 1) for line in lines[at + 2 :] if "=" in line)
     one = Published(
-        file.at(at + 2),
-        "oltpbench",
-        f"{lines[at - 1]} {file.base}"[:200],
-        rate=rate,
-        latency_ms={name: value * 1000 for name, key in named.items() if (value := latency.get(key))},
-        latency_from="actual start",
-        engine=ENGINES.get(lines[at - 3].upper()) if at > 2 else None,
-        script=lines[at - 1][:60],
-        terminals=whole(asked.get("terminals")),
-        scale=number(asked.get("scalefactor")),
-        isolation=asked.get("isolation", "")[:60],
-        written=f"{lines[at + 1]} requests/second",
+        file.at(at + 2), "oltpbench", f"{lines[at - 1]} {file.base}"[:200], rate=rate,
+        latency_ms=picked(dict(PAIR.findall(lines[at])), OLD_LATENCIES, per=0.001), latency_from="actual start",
+        engine=ENGINES.get(lines[at - 3].upper()) if at > 2 else None, script=lines[at - 1][:60],
+        terminals=whole(asked.get("terminals")), scale=number(asked.get("scalefactor")),
+        isolation=asked.get("isolation", "")[:60], written=f"{lines[at + 1]} requests/second",
         parameters={"version": lines[at - 2][:80]} if at > 1 else {},
-    )
-    beside = _beside(file, ".summary", ".ben.cnf")
-    return [commands.filled(one, _old_asked(beside)) if beside is not None else one]
+    )  # fmt: skip
+    return [commands.filled(one, _old(_beside(file, ".summary", ".ben.cnf")))]
 
 
-def _old_asked(file: File) -> dict[str, str]:
+def _old(asked: dict[str, str]) -> dict[str, str]:
     """Its samples ask for a rate of 10,000 where as fast as it goes is meant."""
-    asked = _asked(file)
     return {name: value for name, value in asked.items() if (name, value) != ("asked_rate", "10000")}
 
 
-def _old_parameters(file: File) -> Sequence[Published] | None:
-    """``.ben.cnf`` of OLTP-Bench, which its results name as what was asked for."""
-    if b"<configuration" not in file.head[:400] or b"<work" not in file.head:
-        return None
-    kind = ENGINE.search(file.text)
-    one = Published(
-        file.at(_line(file, "<configuration")), "oltpbench", file.base, planned=True,
-        engine=ENGINES.get(kind[1].upper()) if kind else None,
-    )  # fmt: skip
-    asked = _old_asked(file)
-    return [commands.filled(one, asked)] if "terminals" in asked else None
-
-
 def _parameters(file: File) -> Sequence[Published] | None:
-    """The configuration itself: what a run of it would do. Beside a summary it is read with that."""
-    if b"<parameters" not in file.head:
-        return None
-    if b"<work" not in file.head or _beside(file, ".config.xml", ".summary.json") is not None:
-        return [] if file.base.endswith(".config.xml") else None
+    """The configuration itself: what a run of it would do. BenchBase's is read with the summary beside it."""
+    ours = file.base.endswith(".config.xml")
+    if b"<parameters" in file.head:
+        tool, tag, asked = "benchbase", "<parameters", _asked(file)
+        if b"<work" not in file.head or (ours and file.beside(f"{file.path.name[:-11]}.summary.json")):
+            return [] if ours else None
+    else:
+        tool, tag, asked = "oltpbench", "<configuration", _old(_asked(file)) if b"<work" in file.head else {}
+        if tag.encode() not in file.head[:400] or "terminals" not in asked:
+            return None
     kind = ENGINE.search(file.text)
-    one = Published(
-        file.at(_line(file, "<parameters")), "benchbase", file.base, planned=True,
-        engine=ENGINES.get(kind[1].upper()) if kind else None,
-    )  # fmt: skip
-    return [commands.filled(one, _asked(file))]
+    engine = ENGINES.get(kind[1].upper()) if kind else None
+    one = Published(file.at(line_of(file, tag)), tool, file.base, planned=True, engine=engine)
+    return [commands.filled(one, asked)]
 
 
-def _beside(file: File, end: str, other: str) -> File | None:
-    """The file of the same run that ends otherwise."""
-    base = file.path.name.removesuffix(end) + other
-    return file.beside(base) if file.path.name.endswith(end) else None
+def _beside(file: File, end: str, other: str) -> dict[str, str]:
+    """What the configuration of the same run sets."""
+    name = file.path.name
+    beside = file.beside(name.removesuffix(end) + other) if name.endswith(end) else None
+    return _asked(beside) if beside else {}
 
 
 def _asked(file: File) -> dict[str, str]:
@@ -156,73 +123,37 @@ def _asked(file: File) -> dict[str, str]:
     return asked
 
 
-def _line(file: File, word: str) -> int:
-    return file.text.count("\n", 0, max(file.text.find(word), 0)) + 1
-
-
 def _series(file: File) -> Sequence[Published] | None:
     """``results.csv`` and ``samples.csv``: an interval each line."""
     if not file.first_lines or not SERIES_HEAD.match(file.first_lines[0]):
         return None
-    names = [name.strip() for name in file.first_lines[0].split(",")]
-    column = next((n for n, name in enumerate(names) if name.lower().startswith("throughput")), 1)
-    at: list[float] = []
-    rates: list[float] = []
-    for line, row in _rows(file):
-        if len(row) < len(names) and row:
-            raise Broken(f"has {len(row):,} of {counted(len(names), 'column')}", line)
-        if row:
-            time, rate = number(row[0]), number(row[column])
-            if time is None or rate is None:
-                raise Broken("holds a line without time and throughput", line)
-            at.append(time)
-            rates.append(rate)
-            if len(rates) > SERIES_MAX:
-                raise Broken(f"has more than {SERIES_MAX:,} intervals", line)
-    interval = at[1] - at[0] if len(at) > 1 and at[1] > at[0] else 1.0
+    points: list[list[float]] = []
+    for line, row in cells(file):
+        column = next((name for name in row if name.startswith("throughput")), "throughput")
+        points.append(sampled(row, line, next(iter(row)), column))
+        if len(points) > SERIES_MAX:
+            raise Broken(f"has more than {SERIES_MAX:,} intervals", line)
+    step = points[1][0] - points[0][0] if len(points) > 1 else 0.0
     # The last interval is seldom whole.
-    return [Published(file.at(1), "benchbase", file.base, series=tuple(rates[:-1]), interval_s=interval)]
+    series = tuple(rate for _, rate in points[:-1])
+    return [Published(file.at(1), "benchbase", file.base, series=series, interval_s=step if step > 0 else 1.0)]
 
 
 def _raw(file: File) -> Sequence[Published] | None:
     """``raw.csv``: a transaction each line, its time "microseconds" by name and seconds by nature."""
     if not file.first_lines or not file.first_lines[0].startswith(RAW_HEAD):
         return None
-    latencies, seconds = Latencies(), PerSecond()
-    for line, row in _rows(file):
-        if not row:
-            continue
-        start, latency = (number(row[2]), number(row[3])) if len(row) > 3 else (None, None)
+    samples = Samples()
+    for line, row in cells(file):
+        start, latency = sampled(row, line, *list(row)[2:4]) if len(row) > 3 else (None, None)
         if start is None or latency is None:
             raise Broken("holds a line without start and latency", line)
-        latencies.add(latency / 1000)
-        seconds.add(int(start + latency / 1e6))
-    return [
-        Published(
-            file.at(1),
-            "benchbase",
-            file.base,
-            measured_s=float(seconds.seconds) or None,
-            latency_ms=latencies.as_ms(),
-            latency_from="actual start",
-            series=seconds.series(),
-        )
-    ]
-
-
-def _rows(file: File) -> Iterator[tuple[int, list[Any]]]:
-    """The lines after the head, in columns."""
-    reader = csv.reader(line.replace("\0", "") for line in file.stream())
-    try:
-        next(reader, None)
-        yield from ((reader.line_num, row) for row in reader)
-    except csv.Error as error:
-        raise Broken(f"is no table: {error}", reader.line_num) from None
+        samples.add(start + latency / 1e6, latency / 1000)
+    return samples.published(file, "benchbase", latency_from="actual start")
 
 
 SUMMARY = Importer("BenchBase summary", _summary)
 SERIES = Importer("BenchBase results", _series)
 OLD_SUMMARY = Importer("OLTP-Bench summary", _old_summary)
-OLD_PARAMETERS = Importer("OLTP-Bench configuration", _old_parameters)
 PARAMETERS = Importer("BenchBase configuration", _parameters)
 RAW = Importer("BenchBase transactions", _raw)

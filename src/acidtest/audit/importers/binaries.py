@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from acidtest.audit.bench import Binary, EngineName
@@ -12,7 +11,6 @@ from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.families import PRODUCTS
 from acidtest.formats import elf, pe
 from acidtest.formats.window import Window
-from acidtest.settings import numbers
 
 PROGRAMS: tuple[tuple[re.Pattern[str], EngineName], ...] = tuple(
     (re.compile(pattern), product.name) for product in PRODUCTS.values() for pattern in product.programs
@@ -25,72 +23,20 @@ AROUND = 160  # bytes before and after what is looked for
 EDGE = bytes(2 * AROUND)
 CANDIDATES_MAX = 20_000
 
-POSTGRESQL = re.compile(rb"\(PostgreSQL\) (\d{1,2}(?:\.\d{1,3}){0,2}(?:devel|beta\d{1,2}|rc\d{1,2})?)(?![\w.])")
-# Its client interface calls itself 6.3 beside the version; only the latter has the same series in words behind it.
-FIREBIRD = re.compile(rb"[A-Z]{2}-[VTDBX]((\d{1,2}\.\d{1,2})\.\d{1,3}\.\d{1,6})(?: Firebird (\d{1,2}\.\d{1,2}))?(?!\d)")
-MARIADB = re.compile(rb"(?<![\w. ])(\d{1,2}\.\d{1,2}\.\d{1,3})-MariaDB")
-MYSQL_SERIES = re.compile(rb"mysqld-(\d{1,2}\.\d{1,2})(?:\.\d{1,3})?(?![\d.])")
-MYSQL = re.compile(rb"(?:\x00|mysqld-)(\d{1,2}\.\d{1,2}\.\d{1,3})(?:-[\w.+~-]{0,60})?(?=\x00)")
-SQLITE = re.compile(rb"SQLite version (3\.\d{1,3}\.\d{1,3})")
-INTERFACE = b"6.3"
-
-
-@dataclass(frozen=True)
-class _Bytes:
-    """What is looked through, piece by piece, so that a large program takes no memory."""
-
-    file: File
-
-    def around(self, *words: bytes) -> Iterator[bytes]:
-        """The bytes around each place where one of ``words`` stands."""
-        left, held, after, done = CANDIDATES_MAX, b"", 0, 0
-        for begin, piece in chain(self.file.data(BYTES_MAX), [(-1, b"")]):
-            held += (b"" if begin == after else EDGE) + piece  # a hole is of zeros, and so is the end
-            after = begin + len(piece)
-            whole = len(held) - len(EDGE)
-            for word in words:
-                at = held.find(word, done)
-                while 0 <= at < whole and left > 0:
-                    left -= 1
-                    yield held[max(at - AROUND, 0) : at + len(word) + AROUND]
-                    at = held.find(word, at + 1)
-            if whole > AROUND:
-                held, done = held[whole - AROUND :], AROUND
-
-    def first(self, pattern: re.Pattern[bytes], *words: bytes) -> str:
-        found = (match[1] for seen in self.around(*words) if (match := pattern.search(seen)))
-        return next(found, b"").decode()
-
-
-def _firebird(raw: _Bytes) -> str:
-    sure, other = b"", b""
-    for seen in raw.around(b"-V", b"-T", b"-B", b"-X", b"-D"):
-        for match in FIREBIRD.finditer(seen):
-            if match[3] == match[2]:
-                sure = sure or match[1]
-            elif match[2] != INTERFACE:
-                other = other or match[1]
-        if sure:
-            break
-    return (sure or other).decode()
-
-
-def _mysql(raw: _Bytes) -> str:
-    """Programs name their series with their groups of options, and their version by itself, among others' of history:
-    none of those is a later one of the series."""
-    series = next((match[1] for seen in raw.around(b"mysqld-") if (match := MYSQL_SERIES.search(seen))), None)
-    if series is None:
-        return ""
-    said = {match[1] for seen in raw.around(series + b".") for match in MYSQL.finditer(seen)}
-    return max((one.decode() for one in said if one.startswith(series + b".")), key=numbers, default="")
-
-
-VERSIONS: dict[EngineName, Callable[[_Bytes], str]] = {
-    "firebird": _firebird,
-    "mariadb": lambda raw: raw.first(MARIADB, b"-MariaDB"),
-    "mysql": _mysql,
-    "postgresql": lambda raw: raw.first(POSTGRESQL, b"(PostgreSQL) "),
-    "sqlite": lambda raw: raw.first(SQLITE, b"SQLite version "),
+# Words that stand beside what an engine says of its version, and the pattern of that.
+VERSIONS: dict[EngineName, tuple[re.Pattern[bytes], tuple[bytes, ...]]] = {
+    # Firebird's client interface calls itself 6.3 beside the version.
+    "firebird": (
+        re.compile(rb"[A-Z]{2}-[VTDBX](?!6\.3\.)(\d{1,2}\.\d{1,2}\.\d{1,3}\.\d{1,6})(?!\d)"),
+        (b"-V", b"-T", b"-B", b"-X", b"-D"),
+    ),
+    "mariadb": (re.compile(rb"(?<![\w. ])(\d{1,2}\.\d{1,2}\.\d{1,3})-MariaDB"), (b"-MariaDB",)),
+    "mysql": (re.compile(rb"mysqld-(\d{1,2}\.\d{1,2}\.\d{1,3})(?![\d.])"), (b"mysqld-",)),
+    "postgresql": (
+        re.compile(rb"\(PostgreSQL\) (\d{1,2}(?:\.\d{1,3}){0,2}(?:devel|beta\d{1,2}|rc\d{1,2})?)(?![\w.])"),
+        (b"(PostgreSQL) ",),
+    ),
+    "sqlite": (re.compile(rb"SQLite version (3\.\d{1,3}\.\d{1,3})"), (b"SQLite version ",)),
 }
 DEBUG: dict[EngineName, tuple[re.Pattern[bytes], tuple[bytes, ...]]] = {
     "firebird": (re.compile(rb"([LW]I-D\d)"), (b"LI-D", b"WI-D")),
@@ -100,34 +46,51 @@ DEBUG: dict[EngineName, tuple[re.Pattern[bytes], tuple[bytes, ...]]] = {
 }
 
 
+def _around(file: File, *words: bytes) -> Iterator[bytes]:
+    """The bytes around each place where one of ``words`` stands, piece by piece, so that a large program takes no
+    memory."""
+    left, held, after, done = CANDIDATES_MAX, b"", 0, 0
+    for begin, piece in chain(file.data(BYTES_MAX), [(-1, b"")]):
+        held += (b"" if begin == after else EDGE) + piece  # a hole is of zeros, and so is the end
+        after = begin + len(piece)
+        whole = len(held) - len(EDGE)
+        for word in words:
+            at = held.find(word, done)
+            while 0 <= at < whole and left > 0:
+                left -= 1
+                yield held[max(at - AROUND, 0) : at + len(word) + AROUND]
+                at = held.find(word, at + 1)
+        if whole > AROUND:
+            held, done = held[whole - AROUND :], AROUND
+
+
+def _first(file: File, pattern: re.Pattern[bytes], words: Sequence[bytes]) -> str:
+    found = (match[1] for seen in _around(file, *words) if (match := pattern.search(seen)))
+    return next(found, b"").decode()
+
+
 def _read(file: File) -> Sequence[Binary] | None:
     engine = next((engine for pattern, engine in PROGRAMS if pattern.fullmatch(file.base)), None)
     if engine is None or (file.head[:4] != b"\x7fELF" and file.head[:2] != b"MZ"):
         return None
     if FOR_OTHERS in file.name.lower().split("/")[:-1]:
         return []
-    raw = _Bytes(file)
-    version = VERSIONS[engine](raw)
+    version = _first(file, *VERSIONS[engine])
     # MariaDB's server went by the name of MySQL's up to 10.4.
-    if engine == "mysql" and (forks := VERSIONS["mariadb"](raw)):
+    if engine == "mysql" and (forks := _first(file, *VERSIONS["mariadb"])):
         engine, version = "mariadb", forks
-    debug = engine in DEBUG and bool(raw.first(DEBUG[engine][0], *DEBUG[engine][1]))
+    debug = engine in DEBUG and bool(_first(file, *DEBUG[engine]))
     client = CLIENT.fullmatch(file.base) is not None
     with file.opened() as opened:
-        whole = Window(opened)
         try:
-            if file.head[:2] == b"MZ":
-                windows = pe.parse(whole)
-                return [
-                    Binary(
-                        file.at(), engine, windows.bits, windows.machine, "Windows", version or windows.version,
-                        debug or windows.debug, client,
-                    )
-                ]  # fmt: skip
-            linux = elf.parse(whole)
-            return [Binary(file.at(), engine, linux.bits, linux.machine, "Linux", version, debug, client)]
+            if file.head[:2] != b"MZ":
+                linux = elf.parse(Window(opened))
+                return [Binary(file.at(), engine, linux.bits, linux.machine, "Linux", version, debug, client)]
+            windows = pe.parse(Window(opened))
         except (elf.NotElf, pe.NotPe) as error:
             raise Broken(str(error)) from None
+    version, debug = version or windows.version, debug or windows.debug
+    return [Binary(file.at(), engine, windows.bits, windows.machine, "Windows", version, debug, client)]
 
 
 IMPORTER = Importer("program", _read)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from acidtest.audit.bench import Configuration, EngineName, Setting, Source
@@ -27,7 +28,6 @@ def of_lines(
     context: str = "",
     *,
     same_line: bool = False,
-    prose: bool = False,
     source: Source = "command line",
 ) -> Iterator[Configuration]:
     """The configurations in ``lines``, of which the first is the file's line ``first``; ``same_line``: all of them are.
@@ -39,16 +39,14 @@ def of_lines(
     sections = [m[1].lower() for line in lines if (m := SECTION.fullmatch(line[:80]))]
     if any(SERVERS.fullmatch(name) for name in sections):
         settings = tuple(_mysql(lines, file, first, same_line))
-        if settings or not prose:
-            engine = known.of_family("mysql", context, *sections)
-            yield Configuration(file.at(first), engine, "my.cnf", settings, source=source, prose=prose)
+        engine = known.of_family("mysql", context, *sections)
+        yield Configuration(file.at(first), engine, "my.cnf", settings, source=source)
         return
     if any(CLIENTS.fullmatch(name) for name in sections):
         return
     set_: list[Setting] = []
     apart: list[Setting] = []
     other = 0
-    votes: dict[EngineName, int] = {}
     for offset, line in enumerate(lines):
         bare = line[:LINE_MAX].strip().removeprefix("export ")
         if not bare or bare[0] in "#;" or SECTION.fullmatch(bare):
@@ -57,28 +55,21 @@ def of_lines(
         if match is None or not match[2]:
             other += 1
             continue
-        written = match[1].removeprefix("--")
-        if owner := known.owner(written):
-            votes[owner] = votes.get(owner, 0) + 1
-        value = match[2].replace("''", "'").strip("'\"")
+        written, value = match[1], match[2].replace("''", "'").strip("'\"").strip()
         where = file.at(first if same_line else first + offset)
-        set_.append(Setting(known.spelled(written), value.strip(), where, written))
+        set_.append(Setting(known.spelled(written), value, where, written))
         if "=" not in bare[: match.start(2)]:
             apart.append(set_[-1])
-    said = known.called(context)
-    if other > len(set_):
-        return
-    engine = max(votes, key=votes.__getitem__) if votes else said
-    if engine is None:
+    votes = Counter(owner for one in set_ if (owner := known.owner(one.written)))
+    engine = votes.most_common(1)[0][0] if votes else known.called(context)
+    if other > len(set_) or engine is None:
         return
     # Only PostgreSQL has values without a "=": "wal_level minimal". "FLUSH PRIVILEGES" sets nothing.
     mine = (one for one in set_ if known.has(engine, one.name) and (engine == "postgresql" or one not in apart))
     settings = tuple(one for one in mine if not re.search(r"[\0{}$]", one.value))
     if settings:
         kind = {"postgresql": "postgresql.conf", "mysql": "my.cnf", "firebird": "firebird.conf"}.get(engine, "settings")
-        yield Configuration(
-            settings[0].where, known.of_family(engine, context), kind, settings, source=source, prose=prose
-        )
+        yield Configuration(settings[0].where, known.of_family(engine, context), kind, settings, source=source)
 
 
 def _mysql(lines: Sequence[str], file: File, first: int, same_line: bool) -> Iterator[Setting]:

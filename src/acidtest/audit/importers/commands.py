@@ -1,16 +1,17 @@
 """Command lines and scripts that start a benchmark: what they ask for is what was run, as far as no result says it.
 
-One function for each tool reads its options, as ``getopt`` would, into the names of ``Published``'s fields; any other
-option is a parameter, as it is written. See the manuals of pgbench, sysbench, mysqlslap, YCSB, go-tpc, tpcc-mysql, fio,
-dd, k6 and HammerDB.
+``TOOLS`` says of each tool how it is called and which of ``Published``'s fields its options are; any other option is a
+parameter, as it is written. See the manuals of pgbench, sysbench, mysqlslap, YCSB, go-tpc, tpcc-mysql, fio, dd, k6 and
+HammerDB.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from acidtest.audit.amounts import number
 from acidtest.audit.bench import EngineName, Published, Unit
@@ -31,9 +32,9 @@ UNITS_S = {"ms": 0.001, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.
 TIMES = frozenset(("measured_s", "warmup_s"))
 
 
-def filled(one: Published, asked: Mapping[str, str]) -> Published:
+def filled(one: Published, asked: dict[str, str]) -> Published:
     """The result with what was asked for where it does not say so itself; a value that is no number is a parameter."""
-    known: dict[str, object] = {}
+    known: dict[str, Any] = {}
     parameters: Asked = {}
     for name, value in asked.items():
         if name in FIELDS:
@@ -48,7 +49,7 @@ def filled(one: Published, asked: Mapping[str, str]) -> Published:
             known[name] = getattr(one, name) or value
         else:
             parameters[name] = value
-    return replace(one, **known, parameters={**parameters, **one.parameters})  # type: ignore[arg-type]
+    return replace(one, **known, parameters={**parameters, **one.parameters})
 
 
 def seconds(value: str) -> float | None:
@@ -61,194 +62,103 @@ def seconds(value: str) -> float | None:
 
 # ---------------------------------------------------------------------------------------------------- each tool's own
 
+# Who connects and where to.
+SECRET = frozenset(
+    (
+        *("password", "pass", "user", "username", "host", "port", "u", "p", "h"),
+        *(f"{engine}-{what}" for engine in ("mysql", "pgsql") for what in ("password", "user", "host", "port")),
+    )
+)
+REPEATED = frozenset(("f", "file", "b", "builtin", "query", "D"))
+Read = Callable[[Asked, list[str]], Asked]  # of what was given by name and what stands between: what was asked for
 
-def options(words: Sequence[str], flags: str = "", valued: Sequence[str] = ()) -> tuple[Asked, list[str]]:
+
+def options(words: Sequence[str], flags: str = "") -> tuple[Asked, list[str]]:
     """Options and what stands between them. ``flags`` are the letters and names (between spaces) without a value."""
     bare = set(flags.split())
     given: Asked = {}
     rest: list[str] = []
-    at = 0
-    while at < len(words):
-        word = words[at]
-        at += 1
-        if len(word) < 2 or word[0] != "-" or word[1].isdigit():
+    waiting = list(reversed(words))
+    while waiting:
+        word = waiting.pop()
+        if not _is_option(word):
             rest.append(word)
             continue
-        long = word.startswith("--") or word.lstrip("-") in valued
-        name, equals, value = word.lstrip("-").partition("=") if long else (word[1], "", word[2:])
-        if not long and word[1] in bare:
-            given[word[1]] = ""
-            if word[2:]:
-                words = [*words[: at - 1], f"-{word[2:]}", *words[at:]]
-                at -= 1
+        long = word.startswith("--")
+        name, equals, value = word[2:].partition("=") if long else (word[1], "", word[2:])
+        if not long and name in bare:
+            given[name] = ""
+            waiting += [f"-{value}"] if value else []
             continue
-        if not value and not equals and name not in bare and at < len(words) and not _is_option(words[at]):
-            value = words[at]
-            at += 1
+        if not value and not equals and name not in bare and waiting and not _is_option(waiting[-1]):
+            value = waiting.pop()
         given[name] = f"{given[name]}, {value}" if name in given and name in REPEATED else value
     return given, rest
-
-
-REPEATED = frozenset(("f", "file", "b", "builtin", "query", "D"))
 
 
 def _is_option(word: str) -> bool:
     return len(word) > 1 and word[0] == "-" and not word[1].isdigit()
 
 
-def _named(given: Asked, names: Mapping[str, str]) -> Asked:
-    """By the fields' names; the others under their own. Passwords are nobody's business."""
-    asked: Asked = {}
-    for name, value in given.items():
-        if name.lower() not in SECRET:
-            asked[names.get(name, name)] = value
-    return asked
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
-SECRET = frozenset(
-    (
-        *("password", "pass", "user", "username", "host", "port", "u", "p", "U", "h", "P"),
-        *(f"{engine}-{what}" for engine in ("mysql", "pgsql") for what in ("password", "user", "host", "port")),
-    )
-)
-PGBENCH = {
-    "c": "terminals", "client": "terminals", "j": "threads", "jobs": "threads", "T": "measured_s", "time": "measured_s",
-    "s": "scale", "scale": "scale", "M": "query_mode", "protocol": "query_mode", "R": "asked_rate",
-    "rate": "asked_rate",
-    "f": "script", "file": "script", "b": "script", "builtin": "script", "t": "transactions", "P": "progress",
-    "D": "define", "F": "fillfactor",
-}  # fmt: skip
-
-
-def pgbench(words: Sequence[str]) -> Asked:
-    given, rest = options(
-        words,
-        "C S N i l n v r d q connect select-only skip-some-updates initialize log no-vacuum vacuum-all "
-        "report-latencies report-per-command failures-detailed quiet",
-    )
+def _pgbench(asked: Asked, rest: list[str]) -> Asked:
     if len(rest) > 1:
         return {}  # one database at most: this is a sentence
-    asked = _named({name: value for name, value in given.items() if name not in "U h p d"}, PGBENCH)
-    asked["reconnects"] = "yes" if "C" in given or "connect" in given else "no"
+    if {"i", "initialize"} & asked.keys():
+        return {"script": "initialize", "scale": asked.get("scale", "1")}
     for names, script in ((("S", "select-only"), "select only"), (("N", "skip-some-updates"), "simple update")):
-        if any(name in given for name in names):
-            asked["script"] = script
-            for name in names:
-                asked.pop(name, None)
-    if "i" in given or "initialize" in given:
-        asked = {"script": "initialize", "scale": asked.get("scale", "1")}
-    return {name: value for name, value in asked.items() if name not in ("C", "connect", "i")}
+        if any(name in asked for name in names):
+            asked = {name: value for name, value in asked.items() if name not in names} | {"script": script}
+    connects = [asked.pop(name) for name in ("C", "connect") if name in asked]
+    return asked | {"reconnects": "yes" if connects else "no"}
 
 
-SYSBENCH = {
-    "threads": "terminals", "num-threads": "terminals", "time": "measured_s", "max-time": "measured_s",
-    "rate": "asked_rate",
-    "tx-rate": "asked_rate", "warmup-time": "warmup_s", "mysql-ignore-errors": "ignored errors",
-}  # fmt: skip
-
-
-def sysbench(words: Sequence[str]) -> Asked:
-    given, rest = options(words)
-    script = given.pop("test", "") or next(
-        (word for word in rest if word not in ("run", "prepare", "cleanup", "warmup")), ""
-    )
+def _sysbench(asked: Asked, rest: list[str]) -> Asked:
     phase = next((word for word in rest if word in ("prepare", "cleanup", "warmup", "prewarm", "help")), "")
     if phase in ("cleanup", "help"):
         return {}
-    asked = _named(given, SYSBENCH) | {"script": script.rpartition("/")[2].removesuffix(".lua")}
-    if "oltp-table-size" in asked or "table-size" in asked or "table_size" in asked:
-        asked["rows a table"] = asked.get("oltp-table-size") or asked.get("table-size") or asked.get("table_size", "")
-    return asked | ({"phase": phase} if phase else {})
+    script = asked.pop("test", "") or next((word for word in rest if word not in ("run", phase)), "")
+    rows = [value for name, value in asked.items() if name in ("oltp-table-size", "table-size", "table_size")]
+    asked |= {"rows a table": rows[0]} if rows else {}
+    return asked | {"script": _base(script).removesuffix(".lua")} | ({"phase": phase} if phase else {})
 
 
-YCSB = {
-    "threads": "terminals",
-    "threadcount": "terminals",
-    "target": "asked_rate",
-    "P": "script",
-    "recordcount": "scale",
-}
-
-
-def ycsb(words: Sequence[str]) -> Asked:
-    given: Asked = {}
-    at = 0
-    while at < len(words):
-        word = words[at]
-        value = words[at + 1] if at + 1 < len(words) else ""
-        if word == "-p" and "=" in value:
-            name, _, of = value.partition("=")
-            given[YCSB.get(name, name)] = of.strip("\"'")
-            at += 1
-        elif word in ("-P", "-threads", "-target", "-db"):
-            given[YCSB.get(word[1:], word[1:])] = value
-            at += 1
-        elif word in ("load", "-load"):
-            given["phase"] = "load"
-        at += 1
-    given["script"] = given.get("script", "").rpartition("/")[2]
+def _ycsb(asked: Asked, rest: list[str]) -> Asked:
     secret = ("password", "passwd", "user", "url", "uri", "host")
-    return {name: value for name, value in given.items() if value and not any(part in name.lower() for part in secret)}
+    asked = {name: value for name, value in asked.items() if not any(part in name.lower() for part in secret)}
+    phase = {"phase": "load"} if "load" in rest or asked.pop("load", None) is not None else {}
+    return asked | {"script": _base(asked.get("script", ""))} | phase
 
 
-MYSQLSLAP = {
-    "c": "terminals",
-    "concurrency": "terminals",
-    "i": "iterations",
-    "q": "query",
-    "e": "engine",
-    "F": "delimiter",
-    "a": "auto-generate-sql",
-}
+def _long(words: Sequence[str]) -> list[str]:
+    """YCSB's "-p name=value" and "-threads 8" as options with two hyphens."""
+    before = ["", *words]
+    longer = [f"-{word}" if re.match(r"-[a-z]{2}", word) else word for word in words if word != "-p"]
+    return [f"--{word}" if "=" in word and word[0] != "-" and "-p" in before else word for word in longer]
 
 
-def mysqlslap(words: Sequence[str]) -> Asked:
-    given, _ = options(words, "a auto-generate-sql no-drop debug-info verbose v T")
-    asked = _named(
-        {name: value for name, value in given.items() if name not in ("u", "p", "h", "P", "S", "socket")}, MYSQLSLAP
-    )
+def _go_tpc(asked: Asked, rest: list[str]) -> Asked:
+    script = next((word for word in rest if word in ("tpcc", "tpch", "ch", "rawsql", "ycsb")), "")
+    phase = next(({"phase": word} for word in rest if word in ("prepare", "cleanup", "check")), {})
+    return asked | {"script": script, "scale": asked.get("warehouses", "10" if script == "tpcc" else "")} | phase
+
+
+def _fio(asked: Asked, rest: list[str]) -> Asked:
+    jobs = any(word.endswith((".fio", ".job")) for word in rest)
+    return asked if asked.get("rw") or asked.get("readwrite") or jobs else {}
+
+
+def _mysqlslap(asked: Asked, rest: list[str]) -> Asked:
     return asked | {"script": asked.get("query", "") or ("auto-generate-sql" if "auto-generate-sql" in asked else "")}
 
 
-GO_TPC = {
-    "T": "terminals",
-    "threads": "terminals",
-    "warehouses": "warehouses",
-    "time": "measured_s",
-    "isolation": "isolation",
-    "ignore-error": "ignored errors",
-}
-
-
-def go_tpc(words: Sequence[str]) -> Asked:
-    given, rest = options(words, "wait dropdata ignore-error silence")
-    script = next((word for word in rest if word in ("tpcc", "tpch", "ch", "rawsql", "ycsb")), "")
-    phase = next((word for word in rest if word in ("prepare", "cleanup", "check")), "")
-    asked = _named({name: value for name, value in given.items() if name not in ("H", "P", "U", "p", "D")}, GO_TPC)
-    asked["scale"] = asked.get("warehouses", "10" if script == "tpcc" else "")
-    return asked | {"script": script} | ({"phase": phase} if phase else {})
-
-
-TPCC_MYSQL = {"w": "warehouses", "c": "terminals", "r": "warmup_s", "l": "measured_s", "i": "interval"}
-
-
-def tpcc_mysql(words: Sequence[str]) -> Asked:
-    given, _ = options(words)
-    asked = {TPCC_MYSQL[name]: value for name, value in given.items() if name in TPCC_MYSQL}
-    return asked | {"script": "tpcc", "scale": asked.get("warehouses", "")}
-
-
-FIO = {"numjobs": "jobs", "runtime": "measured_s", "ramp_time": "warmup_s", "rate_iops": "asked_rate", "name": "script"}
-
-
-def fio(words: Sequence[str]) -> Asked:
-    given, rest = options(words, "time_based group_reporting thread minimal append-terse", valued=())
-    asked = _named(given, FIO)
-    return (
-        asked
-        if asked.get("rw") or asked.get("readwrite") or any(word.endswith((".fio", ".job")) for word in rest)
-        else {}
-    )
+def _k6(asked: Asked, rest: list[str]) -> Asked:
+    if rest[:1] != ["run"]:
+        return {}
+    return asked | {"script": next((_base(word) for word in rest if word.endswith((".js", ".ts"))), "")}
 
 
 def dd(words: Sequence[str]) -> Asked:
@@ -256,53 +166,80 @@ def dd(words: Sequence[str]) -> Asked:
     return asked if asked.keys() >= {"if", "of"} and "bs" in asked else {}
 
 
-K6 = {
-    "vus": "terminals",
-    "u": "terminals",
-    "duration": "measured_s",
-    "d": "measured_s",
-    "i": "iterations",
-    "rps": "asked_rate",
-}
-
-
-def k6(words: Sequence[str]) -> Asked:
-    given, rest = options(words, "q quiet no-summary insecure-skip-tls-verify")
-    if not rest or rest[0] != "run":
-        return {}
-    scripts = [word for word in rest[1:] if word.endswith((".js", ".ts"))]
-    return _named({name: value for name, value in given.items() if name not in "e o"}, K6) | {
-        "script": scripts[0].rpartition("/")[2] if scripts else ""
-    }
-
-
-Tool = tuple[str, re.Pattern[str], Callable[[Sequence[str]], Asked], Unit, EngineName | None]
 BEGINS = r"(?:^|[\s;|&(\"'`/])"
-# A variable or a template's word that stands for the program: "$PGBENCH", "${pgbench_bin}", "ARG_PGBENCH_PATH".
 
 
 def _held(tool: str) -> str:
+    """The tool's program, or a variable or a template's word for it: "$PGBENCH", "ARG_PGBENCH_PATH"."""
+    upper = tool.upper()
     return (
-        rf"|(?:^|[\s;|&(\"'`])(?:\$\{{?\w{{0,20}}(?:{tool}|{tool.upper()})\w{{0,20}}\}}?|"
-        rf"[A-Z_]{{0,20}}{tool.upper()}[A-Z_]{{0,20}})\"?(?=\s+-)"
+        rf"{BEGINS}{tool}(?:\.exe)?(?=\s+[\w/.$\"-])"
+        rf"|(?:^|[\s;|&(\"'`])(?:\$\{{?\w{{0,20}}(?:{tool}|{upper})\w{{0,20}}\}}?|[A-Z_]{{0,20}}{upper}[A-Z_]{{0,20}})"
+        r"\"?(?=\s+-)"
     )
 
 
-TOOLS: tuple[Tool, ...] = (
-    ("pgbench", re.compile(rf"{BEGINS}pgbench(?:\.exe)?(?=\s+-){_held('pgbench')}"), pgbench, "transactions",
-     "postgresql"),
-    ("sysbench", re.compile(rf"{BEGINS}sysbench(?:\.exe)?(?=\s+[\w/.$\"-]){_held('sysbench')}"), sysbench,
-     "transactions", None),
-    ("ycsb", re.compile(rf"{BEGINS}(?:ycsb(?:\.sh|\.bat)?|go-ycsb)(?=\s+(?:load|run)\s)"), ycsb, "operations", None),
-    ("mysqlslap", re.compile(rf"{BEGINS}(?:mysqlslap|mariadb-slap)(?=\s+-)"), mysqlslap, "queries", None),
-    ("go-tpc", re.compile(rf"{BEGINS}(?:go-tpc|tiup bench)(?=\s+(?:tpcc|tpch|ch|-))"), go_tpc, "transactions", None),
-    ("tpcc-mysql", re.compile(rf"{BEGINS}tpcc_start(?=\s+-)"), tpcc_mysql, "transactions", None),
-    ("fio", re.compile(rf"{BEGINS}fio(?=\s+[-\w])"), fio, "operations", None),
-    ("dd", re.compile(rf"{BEGINS}dd(?=\s+(?:if|of|bs)=)"), dd, "writes", None),
-    ("k6", re.compile(rf"{BEGINS}k6(?=\s+run\s)"), k6, "requests", None),
+@dataclass(frozen=True)
+class Tool:
+    name: str
+    called: str  # a pattern
+    unit: Unit
+    fields: dict[str, str] = field(default_factory=dict)  # by the field or parameter, the options that give it
+    flags: str = ""  # options without a value
+    aside: str = ""  # options that are of no interest
+    read: Read = lambda asked, rest: asked
+    engine: EngineName | None = None
+
+    def asked(self, words: Sequence[str]) -> Asked:
+        if self.name == "dd":
+            return dd(words)
+        given, rest = options(_long(words) if self.name == "ycsb" else words, self.flags)
+        names = {option: name for name, of in self.fields.items() for option in of.split()}
+        aside = SECRET.union(self.aside.split())
+        counts = {name: value for name, value in given.items() if name in names or not {name, name.lower()} & aside}
+        return self.read({names.get(name, name): value for name, value in counts.items()}, rest)
+
+
+TOOLS = (
+    Tool("pgbench", _held("pgbench"), "transactions", {
+        "terminals": "c client", "threads": "j jobs", "measured_s": "T time", "scale": "s scale",
+        "query_mode": "M protocol", "asked_rate": "R rate", "script": "f file b builtin", "transactions": "t",
+        "progress": "P", "define": "D", "fillfactor": "F",
+    }, "C S N i l n v r d q connect select-only skip-some-updates initialize log no-vacuum vacuum-all report-latencies "
+       "report-per-command failures-detailed quiet", "d", _pgbench, "postgresql"),
+    Tool("sysbench", _held("sysbench"), "transactions", {
+        "terminals": "threads num-threads", "measured_s": "time max-time", "asked_rate": "rate tx-rate",
+        "warmup_s": "warmup-time", "ignored errors": "mysql-ignore-errors",
+    }, read=_sysbench),
+    Tool("ycsb", rf"{BEGINS}(?:ycsb(?:\.sh|\.bat)?|go-ycsb)(?=\s+(?:load|run)\s)", "operations", {
+        "terminals": "threads threadcount", "asked_rate": "target", "script": "P", "scale": "recordcount",
+    }, "s load t", "s t", _ycsb),
+    Tool("mysqlslap", rf"{BEGINS}(?:mysqlslap|mariadb-slap)(?=\s+-)", "queries", {
+        "terminals": "c concurrency", "iterations": "i", "query": "q", "engine": "e", "delimiter": "F",
+        "auto-generate-sql": "a",
+    }, "a auto-generate-sql no-drop debug-info verbose v T", "S socket", _mysqlslap),
+    Tool("go-tpc", rf"{BEGINS}(?:go-tpc|tiup bench)(?=\s+(?:tpcc|tpch|ch|-))", "transactions", {
+        "terminals": "T threads", "measured_s": "time", "ignored errors": "ignore-error",
+    }, "wait dropdata ignore-error silence", "D", _go_tpc),
+    Tool("tpcc-mysql", rf"{BEGINS}tpcc_start(?=\s+-)", "transactions", {
+        "warehouses": "w", "terminals": "c", "warmup_s": "r", "measured_s": "l", "interval": "i",
+    }, aside="d S f t", read=lambda asked, rest: asked | {"script": "tpcc", "scale": asked.get("warehouses", "")}),
+    Tool("fio", rf"{BEGINS}fio(?=\s+[-\w])", "operations", {
+        "jobs": "numjobs", "measured_s": "runtime", "warmup_s": "ramp_time", "asked_rate": "rate_iops",
+        "script": "name",
+    }, "time_based group_reporting thread minimal append-terse", read=_fio),
+    Tool("dd", rf"{BEGINS}dd(?=\s+(?:if|of|bs)=)", "writes"),
+    Tool("k6", rf"{BEGINS}k6(?=\s+run\s)", "requests", {
+        "terminals": "vus u", "measured_s": "duration d", "iterations": "i", "asked_rate": "rps",
+    }, "q quiet no-summary insecure-skip-tls-verify", "e o", _k6),
 )  # fmt: skip
-ANY = re.compile("|".join(f"(?:{pattern.pattern})" for _, pattern, *_ in TOOLS))
-# Its names, to find out quickly that none is there.
+_, SYSBENCH, YCSB, _, _, _, FIO, _, _ = TOOLS
+sysbench, ycsb, fio = SYSBENCH.asked, YCSB.asked, FIO.asked
+CALLED = {tool.name: re.compile(tool.called) for tool in TOOLS}
+
+# ------------------------------------------------------------------------------------------------------------ scripts
+
+# Their names, to find out quickly that none is there.
 NAMED = linear.compile(
     r"(?:pgbench|sysbench|ycsb(?:\.sh|\.bat)?|mysqlslap|mariadb-slap|go-tpc|tiup bench|tpcc_start|fio|dd|k6)"
     r"(?:\.exe)?\s+[\w/.$\"-]"
@@ -313,6 +250,7 @@ NAMED = linear.compile(
 LISTED = linear.compile(r"(?:pgbench|sysbench)[\"'],\s?f?[\"'][^\]]{0,1000}")
 MARKS = str.maketrans({"'": " ", '"': " ", ",": " "})
 ENDS = re.compile(r"\s(?:\||\|\||&&|;|>|>>|2>|2>&1|&)(?=\s|$|\S)|[;`]\s|`$|\)\s*$")
+# A variable with a plain value or a default: "export T=60", "T=${T:-60}", ": ${T:=60}".
 ASSIGNED = linear.compile(
     r"\s*(?:\[{1,2}\s[^\]]{1,80}\]{1,2}\s+&&\s+)?(?:export\s+|readonly\s+|local\s+|set\s+|declare\s+-?\w*\s*)?"
     r"([A-Za-z_]\w{0,60})\s{0,3}=\s{0,3}[\"']?([\w./-]{0,60})[\"']?\s*;?\s*(?:#.*)?"
@@ -324,37 +262,23 @@ DEFAULTED = linear.compile(
 # A file of variables that a script takes in, as it stands beside it.
 TAKEN_IN = linear.compile(r"\s*(?:\.|source)\s+[\"']?(?:\S{0,80}/)?([\w-][\w.-]{0,60})[\"']?\s*(?:#.*)?")
 TAKEN_BYTES_MAX = 1 << 16
-TAKEN_MAX = 4
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w{0,60})(?::-([\w./-]{0,60}))?\}|\$([A-Za-z_]\w{0,60})|%([A-Za-z_]\w{0,60})%")
-PROMPTS = "$>#"
-SHOWN = linear.compile(r"\s*(?:[$>]|\w[\w@.-]{0,60}[:~/\w-]{0,60}[$#])\s+")  # a shell's prompt
+SHOWN = linear.compile(r"^\s*(?:[$>#]|\w[\w@.-]{0,60}[:~/\w-]{0,60}[$#])\s+")  # a shell's prompt
 # What speaks of a command and does not give it.
 SPOKEN = linear.compile(
     r"(?:^|[\s(])(?:echo|printf|print|log\w{0,10}|info|warn|error|puts|help=|usage|write-host|console\.log)\b"
     r"|[a-z]{2,} [a-z]{2,} [a-z]{2,} $",
     linear.IGNORECASE,
 )
-INLINE_WORDS_MIN = 3  # of a command in the midst of a sentence
 COMMENT = re.compile(r"\s*(?:#|//|--|rem\s|::)", re.IGNORECASE)
 # HammerDB's scripts; Python's form of them since 4.6: diset('tpcc','pg_rampup','2').
 DISET = linear.compile(
-    r"\s*(?:hammerdb>\s*)?(diset|dbset|vuset)\s*\(?[\s\"']*(\w{1,40})[\"']?[\s,]+[\"']?(\S{1,120}?)[\"']?(?:[\s,]+[\"']?([^\s\"')]{1,120}))?[\"')]*\s*(?:#.*|;.*)?"
+    r"\s*(?:hammerdb>\s*)?(diset|dbset|vuset)\s*\(?[\s\"']*(\w{1,40})[\"']?[\s,]+[\"']?(\S{1,120}?)[\"']?"
+    r"(?:[\s,]+[\"']?([^\s\"')]{1,120}))?[\"')]*\s*(?:#.*|;.*)?"
 )
-HAMMERDB = {
-    "count_ware": "warehouses",
-    "rampup": "warmup_s",
-    "duration": "measured_s",
-    "num_vu": "loaders",
-    "driver": "driver",
-}
+HAMMERDB = {"count_ware": "warehouses", "rampup": "warmup_s", "duration": "measured_s", "num_vu": "loaders"}
 PREFIXES = re.compile(r"(?:pg|mysql|maria|mssqls|ora|db2)_")
-PRODUCTS: dict[str, EngineName] = {
-    "pg": "postgresql",
-    "postgresql": "postgresql",
-    "mysql": "mysql",
-    "maria": "mariadb",
-    "mariadb": "mariadb",
-}
+PRODUCTS = {"pg": "postgresql", "postgresql": "postgresql", "mysql": "mysql", "maria": "mariadb", "mariadb": "mariadb"}
 
 
 def _read(file: File) -> Sequence[Published] | None:
@@ -368,77 +292,51 @@ def _read(file: File) -> Sequence[Published] | None:
 
 def _started(file: File) -> Iterator[Published]:
     variables: dict[str, str] = {}
-    taken = 0
     prose, fenced = PROSE.fullmatch(file.base) is not None, False
-    for at, line in _joined(file.lines):
+    for at, line in joined(file.lines):
         if prose and FENCE.match(line):
             fenced = not fenced
+        if prose and not fenced and not line.startswith(("    ", "\t")):
             continue
-        inline = prose and not fenced and not line.startswith(("    ", "\t"))
-        head = line[:300]
-        if "=" in head and (match := ASSIGNED.fullmatch(head)):
-            variables.setdefault(match[1], match[2])
-            continue
-        if match := DEFAULTED.fullmatch(head):
-            variables.setdefault(match[1] or match[3], match[2] or match[4])
-            continue
-        if taken < TAKEN_MAX and (match := TAKEN_IN.fullmatch(head)):
-            taken += 1
-            for name, value in _taken(file, match[1]).items():
-                variables.setdefault(name, value)
-            continue
-        bare = line[:LINE_MAX]
-        if any(mark in bare for mark in PROMPTS) and (match := SHOWN.search(bare)):
-            bare = bare[: match.start()] + bare[match.end() :]
-        if prose and bare.startswith("# "):
-            bare = bare[2:]  # root's prompt, and no comment
-        if (COMMENT.match(bare) and not prose) or not NAMED.search(bare):
-            continue
-        if not prose and (listed := LISTED.search(bare)):
-            bare = bare[: listed.start()].rstrip("\"'") + " " + " ".join(listed[0].translate(MARKS).split())
-        if not ANY.search(bare):
-            continue
-        for tool, pattern, read, unit, engine in TOOLS:
-            if (match := pattern.search(bare)) and not SPOKEN.search(bare[: match.start() + 1]):
-                if inline and match[0][0] != "`":
-                    continue
-                rest = bare[match.end() :].partition("`")[0] if inline else _until_end(bare[match.end() :])
-                if inline and len(rest.split()) < INLINE_WORDS_MIN:
-                    continue
-                asked = {name: value for name, value in read(_words(_filled_in(rest, variables))).items() if value}
-                if len(asked) > 1:
-                    one = Published(
-                        file.at(at),
-                        tool,
-                        asked.get("script") or tool,
-                        unit=unit,
-                        engine=engine,
-                        planned=True,
-                        written=bare.strip()[:200],
-                    )
-                    yield filled(one, asked)
+        head, bare = line[:300], line[:LINE_MAX]
+        if match := ASSIGNED.fullmatch(head) or DEFAULTED.fullmatch(head):
+            name, value = [one for one in match.groups() if one is not None][:2]
+            variables.setdefault(name, value)
+        elif match := TAKEN_IN.fullmatch(head):
+            variables = {**_taken(file, match[1]), **variables}
+        elif NAMED.search(bare) and (prose or not COMMENT.match(bare)):
+            match = SHOWN.search(bare)
+            bare = bare[match.end() :] if match else bare
+            if not prose and (listed := LISTED.search(bare)):
+                bare = bare[: listed.start()].rstrip("\"'") + " " + " ".join(listed[0].translate(MARKS).split())
+            for tool in TOOLS:
+                if (match := CALLED[tool.name].search(bare)) and not SPOKEN.search(bare[: match.start() + 1]):
+                    asked = tool.asked(_words(bare[match.end() :], variables))
+                    asked = {name: value for name, value in asked.items() if value}
+                    if len(asked) > 1:
+                        one = Published(
+                            file.at(at), tool.name, asked.get("script") or tool.name, unit=tool.unit,
+                            engine=tool.engine, planned=True, written=bare.strip()[:200],
+                        )  # fmt: skip
+                        yield filled(one, asked)
 
 
-def _taken(file: File, base: str) -> dict[str, str]:
+def _taken(file: File, base: str) -> Asked:
     """The plain values that another script sets, which this one takes in."""
     other = file.beside(base)
     if other is None or other.size > TAKEN_BYTES_MAX or b"\0" in other.head:
         return {}
-    found: dict[str, str] = {}
-    for line in other.lines:
-        if match := ASSIGNED.fullmatch(line[:300]):
-            found.setdefault(match[1], match[2])
-    return found
+    return {match[1]: match[2] for line in reversed(other.lines) if (match := ASSIGNED.fullmatch(line[:300]))}
 
 
-def _joined(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def joined(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Lines with those that they are continued in, and where each begins."""
     begun, held = 0, ""
     for at, line in enumerate(lines, start=1):
         ends = line.rstrip()
         # PowerShell's mark; a text's own are two of a kind, or a fence.
         marked = ends.endswith(("\\", "^")) or (ends.endswith("`") and ends.count("`") % 2 and not FENCE.match(line))
-        if marked and len(held) < LINE_MAX and len(ends) > 1:
+        if marked and len(held) < LINE_MAX and len(ends) > 1 and not ends.lstrip().startswith("#"):
             begun = begun or at
             held += ends[:-1] + " "
             continue
@@ -448,26 +346,17 @@ def _joined(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         yield begun, held
 
 
-def _until_end(text: str) -> str:
+def _words(text: str, variables: Asked) -> list[str]:
+    """The words of a command up to its end, with the variables that the same file sets to a plain value."""
     end = ENDS.search(text)
-    return text[: end.start()] if end else text
-
-
-def _words(text: str) -> list[str]:
+    text = VARIABLE.sub(
+        lambda match: variables.get(match[1] or match[3] or match[4]) or match[2] or match[0],
+        text[: end.start()] if end else text,
+    )
     try:
         return shlex.split(text, comments=True)
     except ValueError:
         return [word.strip("\"',[]") for word in text.split()]
-
-
-def _filled_in(text: str, variables: Mapping[str, str]) -> str:
-    """With the variables that the same file sets to a plain value."""
-
-    def value(match: re.Match[str]) -> str:
-        name = match[1] or match[3] or match[4]
-        return variables.get(name) or match[2] or match[0]
-
-    return VARIABLE.sub(value, text)
 
 
 def _hammerdb(file: File) -> Iterator[Published]:

@@ -26,13 +26,14 @@ KNOWN_SHARE = 0.5  # of what it sets
 COMMENT = re.compile(r"#(?=[A-Za-z]\w*\s*=)")  # "#Name = value": a default as its author shows it
 NAME = re.compile(r"[A-Za-z_][\w.-]*")
 ALIAS = re.compile(r"[^\s={}#]+")
-BARE = re.compile(r"[^\s#]+")
+# See "Setting Parameters" in PostgreSQL's manual: "name = value" or "name value", values in quotes or bare.
+PARAMETER = re.compile(r"([A-Za-z_][\w.]*)(?:\s*=\s*|\s+|(?='))(?:'((?:[^'\\]|\\.|'')*)'|([^\s#'=][^\s#]*))\s*(?:#.*)?")
 SECTION = re.compile(r"\[([\w.-]+)\]")
 # Groups that a server reads, see "Server Command-Line Options" and mysqld_multi; not those of clients and mysqld_safe.
 SERVER = re.compile(r"(?:mysqld|mariadb|mariadbd)(?:-\d[\d.]*)?|server|client-server|galera|mysqld\d+")
 INSTANCE = re.compile(r"mysqld\d+")  # of mysqld_multi
 TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{|\$[A-Z_]{2,}|@[A-Z_]{2,}@")  # a value that is filled in later
-INCLUDES = {"include": (False, False), "include_if_exists": (False, True), "include_dir": (True, False)}
+INCLUDES = {"include": False, "include_if_exists": False, "include_dir": True}  # whether it is of a folder
 MACRO = re.compile(r"\$\((?:this|root|install|dir_\w+)\)/?", re.IGNORECASE)
 FORMS = {"skip_": "OFF", "disable_": "OFF", "enable_": "ON"}
 
@@ -40,20 +41,9 @@ Line = Setting | Include
 
 
 def _firebird(lines: Sequence[str], file: File) -> Iterator[Line]:
-    """See the head of any firebird.conf: "name = value", "#" begins a comment, "include" reads another file."""
-    for number, line in enumerate(lines, start=1):
-        bare = line.partition("#")[0].strip()
-        word, _, rest = bare.partition(" ")
-        name, equals, value = bare.partition("=")
-        if word.lower() == "include" and rest.strip() and not rest.lstrip().startswith("="):
-            yield Include(file.at(number), rest.strip().strip('"'))
-        elif equals and NAME.fullmatch(name.strip()):
-            yield Setting(name.strip().lower(), value.strip().strip('"'), file.at(number), name.strip())
-
-
-def _databases(lines: Sequence[str], file: File) -> Iterator[Line]:
-    """An alias of a database and its path in each line; what follows in braces is set for that database alone."""
-    section, alias = "", ""
+    """See the head of any firebird.conf: "name = value", "#" begins a comment, "include" reads another file. In
+    databases.conf a name is an alias of a database; what follows in braces is set for that database alone."""
+    section = alias = ""
     for number, line in enumerate(lines, start=1):
         bare = line.partition("#")[0].strip()
         if bare.startswith("}"):
@@ -61,51 +51,25 @@ def _databases(lines: Sequence[str], file: File) -> Iterator[Line]:
             continue
         opens = bare.endswith("{")
         bare = bare.removesuffix("{").strip()
-        name, equals, value = bare.partition("=")
-        if equals and ALIAS.fullmatch(name.strip()):
-            alias = alias if section else name.strip().lower()
-            yield Setting(name.strip().lower(), value.strip().strip('"'), file.at(number), name.strip(), section)
-        if opens:
-            section = alias
+        word, _, rest = bare.partition(" ")
+        name, equals, value = (part.strip() for part in bare.partition("="))
+        if word.lower() == "include" and rest.strip() and not rest.lstrip().startswith("="):
+            yield Include(file.at(number), rest.strip().strip('"'))
+        elif equals and ALIAS.fullmatch(name):
+            alias = alias if section else name.lower()
+            yield Setting(name.lower(), value.strip('"'), file.at(number), name, section)
+        section = alias if opens else section
 
 
 def _postgresql(lines: Sequence[str], file: File) -> Iterator[Line]:
-    """See "Setting Parameters" in its manual: "name = value" or "name value", values in quotes or bare."""
     for number, line in enumerate(lines, start=1):
-        bare = line.strip()
-        name = NAME.match(bare)
-        if not name or "-" in name[0]:
+        if not (match := PARAMETER.fullmatch(line.strip())):
             continue
-        rest = bare[name.end() :]
-        if not rest[:1].isspace() and rest[:1] not in ("=", "'"):
-            continue
-        value, after = _value(rest.lstrip().removeprefix("=").lstrip())
-        if value is None or after.lstrip()[:1] not in ("", "#"):
-            continue
-        if name[0].lower() in INCLUDES:
-            folder, optional = INCLUDES[name[0].lower()]
-            yield Include(file.at(number), value, folder, optional)
+        value = match[3] if match[2] is None else re.sub(r"''|\\'", "'", match[2])
+        if match[1].lower() in INCLUDES:
+            yield Include(file.at(number), value, INCLUDES[match[1].lower()])
         else:
-            yield Setting(name[0].lower(), value, file.at(number), name[0])
-
-
-def _value(text: str) -> tuple[str | None, str]:
-    """The value that ``text`` begins with, and what comes after it; None where there is none."""
-    if text[:1] != "'":
-        match = BARE.match(text)
-        return (match[0], text[match.end() :]) if match else (None, text)
-    value, at = [], 1
-    while at < len(text):
-        pair = text[at : at + 2]
-        if pair in ("''", "\\'"):
-            value.append("'")
-            at += 2
-        elif text[at] == "'":
-            return "".join(value), text[at + 1 :]
-        else:
-            value.append(text[at])
-            at += 1
-    return None, ""
+            yield Setting(match[1].lower(), value, file.at(number), match[1])
 
 
 def _mysql(lines: Sequence[str], file: File) -> Iterator[Line]:
@@ -141,9 +105,6 @@ def mysql_option(name: str, value: str | None) -> tuple[str, str]:
     return key, "ON" if value is None else value
 
 
-Parse = Callable[[Sequence[str], File], Iterator[Line]]
-
-
 @dataclass(frozen=True)
 class Kind:
     """One kind of configuration file."""
@@ -151,13 +112,13 @@ class Kind:
     name: str
     engine: EngineName
     names: re.Pattern[str]  # of files that are of this kind whatever they hold
-    parse: Parse
+    parse: Callable[[Sequence[str], File], Iterator[Line]]
     suffix: str = ""  # of the files that are read where a folder is included
 
 
 KINDS = (
     Kind("firebird.conf", "firebird", re.compile(r"firebird\.conf|fbembed\.conf"), _firebird),
-    Kind("databases.conf", "firebird", re.compile(r"(databases|aliases)\.conf"), _databases),
+    Kind("databases.conf", "firebird", re.compile(r"(databases|aliases)\.conf"), _firebird),
     Kind("postgresql.auto.conf", "postgresql", re.compile(r"postgresql\.auto\.conf"), _postgresql),
     Kind("postgresql.conf", "postgresql", re.compile(r"postgresql\.conf"), _postgresql, ".conf"),
     Kind("my.cnf", "mysql", re.compile(r"(my|mysqld?|mariadb|\d*-?server)\.(cnf|ini)"), _mysql, ".cnf"),
@@ -173,37 +134,32 @@ NOT_ONE = re.compile(
 )
 
 
-def _nearest(file: File) -> EngineName | None:
-    """MySQL or MariaDB, as the last part of its name says that names one of them."""
+def _lines(file: File) -> list[str]:
+    return [line if len(line) <= LINE_MAX else "" for line in file.lines]
+
+
+def _fork(file: File, lines: Sequence[Line]) -> EngineName:
+    """MySQL or MariaDB, as the last part of its name says that names one of them; else by its groups."""
     parts = file.name.lower().split("/")
     for at in range(len(parts) - 1, -1, -1):
         of_system = parts[at] in ("mysql", "mysql.conf.d") and "etc" in parts[max(at - 2, 0) : at]
         if ("mariadb" in parts[at]) != ("mysql" in parts[at]) and not of_system:
             return "mariadb" if "mariadb" in parts[at] else "mysql"
-    return None
-
-
-def _fork(file: File, lines: Sequence[Line]) -> EngineName:
-    sections = {one.section for one in lines if isinstance(one, Setting)}
-    return _nearest(file) or ("mariadb" if any(one.startswith("mariadb") for one in sections) else "mysql")
+    groups = [one.section for one in lines if isinstance(one, Setting)]
+    return "mariadb" if any(group.startswith("mariadb") for group in groups) else "mysql"
 
 
 def _made(kind: Kind, file: File) -> Iterator[Configuration]:
     """The file as one of this kind; of an option file for several servers (mysqld_multi), one for each."""
-    lines = [line if len(line) <= LINE_MAX else "" for line in file.lines]
+    lines = _lines(file)
     read = list(kind.parse(lines, file))
-    shown = [match[0] if (match := re.match(r"\s*#\s?", line)) else "" for line in lines]
-    bare = [line.lstrip()[1:] if shown[n] and COMMENT.match(line.lstrip()) else "" for n, line in enumerate(lines)]
-    comments = tuple(one for one in kind.parse(bare, file) if isinstance(one, Setting))
+    shown = [bare[1:] if COMMENT.match(bare := line.lstrip()) else "" for line in lines]
+    comments = tuple(one for one in kind.parse(shown, file) if isinstance(one, Setting))
     engine = _fork(file, read) if kind.engine == "mysql" else kind.engine
-    instances = {one.section for one in read if isinstance(one, Setting) and INSTANCE.fullmatch(one.section)}
-    for instance in sorted(instances) or [""]:
-        of = [
-            one
-            for one in read
-            if isinstance(one, Include) or not INSTANCE.fullmatch(one.section) or one.section == instance
-        ]
-        yield replace(_of_lines(file, engine, kind, of), comments=comments, side=instance)
+    of = {id(one): one.section for one in read if isinstance(one, Setting) and INSTANCE.fullmatch(one.section)}
+    for instance in sorted(set(of.values())) or [""]:
+        mine = [one for one in read if of.get(id(one), instance) == instance]
+        yield replace(_of_lines(file, engine, kind, mine), comments=comments, side=instance)
 
 
 def _of_lines(file: File, engine: EngineName, kind: Kind, lines: Sequence[Line]) -> Configuration:
@@ -222,20 +178,9 @@ def _of_lines(file: File, engine: EngineName, kind: Kind, lines: Sequence[Line])
     )
 
 
-def _by_content(file: File) -> Kind | None:
-    """What a file of another name is, where its content leaves no doubt."""
-    if not OTHER_NAMES.fullmatch(file.base) or NOT_ONE.fullmatch(file.base):
-        return None
-    if file.size > OTHER_BYTES_MAX or b"\0" in file.head or len(file.lines) > LINES_MAX:
-        return None
-    for kind in (BY_NAME["my.cnf"], BY_NAME["firebird.conf"], BY_NAME["postgresql.conf"]):
-        if _is_one(kind, file):
-            return kind
-    return None
-
-
 def _is_one(kind: Kind, file: File) -> bool:
-    lines = [line if len(line) <= LINE_MAX else "" for line in file.lines]
+    """Whether the content of a file of another name leaves no doubt."""
+    lines = _lines(file)
     filled = [bare for line in lines if (bare := line.strip()) and bare[0] not in "#;"]
     set_ = [one for one in kind.parse(lines, file) if isinstance(one, Setting)]
     engine = settings.of(kind.engine)
@@ -252,7 +197,12 @@ def _is_one(kind: Kind, file: File) -> bool:
 def _read(file: File) -> Sequence[Part] | None:
     kind = next((kind for kind in KINDS if kind.names.fullmatch(file.base)), None)
     if kind is None:
-        kind = _by_content(file)
+        if not OTHER_NAMES.fullmatch(file.base) or NOT_ONE.fullmatch(file.base):
+            return None
+        if file.size > OTHER_BYTES_MAX or b"\0" in file.head or len(file.lines) > LINES_MAX:
+            return None
+        others = (BY_NAME[name] for name in ("my.cnf", "firebird.conf", "postgresql.conf"))
+        kind = next((one for one in others if _is_one(one, file)), None)
     elif "\0" in file.text:
         raise Broken(f"is no {kind.name}: it holds what is no text")
     elif len(file.lines) > LINES_MAX:
@@ -284,10 +234,9 @@ class _Follower:
             values += one.settings[at : include.at]
             at = include.at
             self.left -= 1
-            found = self._targets(include, one) if self.left > 0 and len(above) < DEPTH_MAX else None
-            if found is None:
-                missing.append(include)
-            for name in found or ():
+            found = self._targets(include, one) if self.left > 0 and len(above) < DEPTH_MAX else []
+            missing += [] if found else [include]
+            for name in found:
                 self.left -= 1
                 if name in (*above, one.where.file) or self.left < 0:
                     continue
@@ -302,45 +251,28 @@ class _Follower:
     def _parsed(self, name: str, kind: str, engine: EngineName) -> Configuration:
         file = self.files[name]
         try:
-            return self._read(file, kind, engine)
+            fits = file.size <= OTHER_BYTES_MAX and b"\0" not in file.head
+            lines = _lines(file)[:LINES_MAX] if fits else []
         except (OSError, Spent):  # ``read`` has said so of this file
             return Configuration(file.at(), engine, kind, (), whole=False)
-
-    @staticmethod
-    def _read(file: File, kind: str, engine: EngineName) -> Configuration:
-        fits = file.size <= OTHER_BYTES_MAX and b"\0" not in file.head
-        lines = [line if len(line) <= LINE_MAX else "" for line in file.lines[:LINES_MAX]] if fits else []
         return _of_lines(file, engine, BY_NAME[kind], list(BY_NAME[kind].parse(lines, file)))
 
-    def _targets(self, include: Include, of: Configuration) -> list[str] | None:
-        """The files that it stands for, in the order in which they are read; None where they are not in the kit."""
+    def _targets(self, include: Include, of: Configuration) -> list[str]:
+        """The files that it stands for, in the order in which they are read; none where they are not in the kit. They
+        may lie where it says, or below a folder that was the root when it was collected."""
         path = MACRO.sub("", include.path.replace("\\", "/")).rstrip("/")
+        path += f"/*{BY_NAME[of.kind].suffix}" if include.folder else ""
         home = posixpath.dirname(of.where.file)
-        for candidate in _candidates(home, path):
-            if include.folder and candidate in self.folders:
-                return self._below(candidate, f"*{BY_NAME[of.kind].suffix}")
-            if not include.folder and candidate in self.files:
-                return [candidate]
-            folder, _, pattern = candidate.rpartition("/")
-            if "*" in pattern and (found := self._below(folder or ".", pattern)):
+        candidates = [posixpath.join(home, path)] if not path.startswith("/") and ":" not in path else []
+        parts = [one for one in path.split("/") if one not in ("", ".", "..") and not one.endswith(":")][-DEPTH_MAX:]
+        above = [home, *map(str, PurePosixPath(home).parents)] if home else [""]
+        for begin in range(len(parts) - include.folder):
+            candidates += [posixpath.join(folder, *parts[begin:]) for folder in above[:DEPTH_MAX]]
+        for candidate in map(posixpath.normpath, candidates):
+            names = self.folders.get(posixpath.dirname(candidate) or ".", [])
+            if found := fnmatch.filter(names, candidate):
                 return found
-        return None
-
-    def _below(self, folder: str, pattern: str) -> list[str]:
-        names = self.folders.get(folder, [])
-        return [one for one in names if fnmatch.fnmatchcase(posixpath.basename(one), pattern)]
-
-
-def _candidates(home: str, path: str) -> Iterator[str]:
-    """Where in a kit a file of this path may lie that a file in ``home`` includes: there, or below a folder that was
-    the root when it was collected."""
-    if not path.startswith("/") and ":" not in path:
-        yield posixpath.normpath(posixpath.join(home, path))
-    parts = [part for part in path.split("/") if part not in ("", ".", "..") and not part.endswith(":")][-DEPTH_MAX:]
-    above = [home, *(str(one) for one in PurePosixPath(home).parents)] if home else [""]
-    for begin in range(len(parts)):
-        for folder in above[:DEPTH_MAX]:
-            yield posixpath.normpath(posixpath.join(folder, *parts[begin:]))
+        return []
 
 
 def follow(parts: Sequence[tuple[str, Part]], files: Mapping[str, File]) -> tuple[list[tuple[str, Part]], set[str]]:
@@ -351,12 +283,12 @@ def follow(parts: Sequence[tuple[str, Part]], files: Mapping[str, File]) -> tupl
         (name, follower.whole(part) if isinstance(part, Configuration) and part.includes else part)
         for name, part in parts
     ]
-    kept = [
+    used = follower.used
+    return [
         (name, part)
         for name, part in whole
-        if not (isinstance(part, Configuration) and part.where.file in follower.used and not part.side)
-    ]
-    return kept, follower.used
+        if not isinstance(part, Configuration) or part.where.file not in used or part.side
+    ], used
 
 
 IMPORTER = Importer("configuration", _read)

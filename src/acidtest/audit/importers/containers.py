@@ -1,248 +1,210 @@
-"""Containers as files describe them: compose files, Kubernetes manifests, Dockerfiles, ``docker inspect``."""
+"""Containers as files describe them: compose files, Kubernetes manifests, Dockerfiles."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
 
 from acidtest.audit.bench import Configuration, Database, Mount, Source, Statement, Where
-from acidtest.audit.importers import blocks, documents, known, server_commands, volumes
+from acidtest.audit.importers import blocks, documents, known, server_commands
 from acidtest.audit.importers.documents import Node
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.shell import resolved
 
 HINTS = ("mysql", "mariadb", "percona", "postg", "timescale", "pgvector", "citus", "spilo", "firebird")
 CONTAINER = re.compile(
-    r"^[ \t]{0,80}-?[ \t]{0,20}[\"']?(?:services|image|kind|Image|containers)[\"']?[ \t]{0,20}:"
-    r"|\"(?:services|[iI]mage)\"[ ]{0,3}:",
+    r"^[ \t]{0,80}-?[ \t]{0,20}[\"']?(?:services|image|kind|containers)[\"']?[ \t]{0,20}:"
+    r"|\"(?:services|image)\"[ ]{0,3}:",
     re.MULTILINE,
 )
 CONFIGURATION = re.compile(r"(?:.*[./](?:cnf|conf|ini)|.*/conf\.d|.*/mysql\.conf\.d|/etc/.*)/?")
-ENV_LINE = re.compile(r"\s*(?:export )?([A-Za-z_]\w{0,60})=(.{0,2000})")
-FROM = re.compile(r"\s*FROM\s+(?:--\S+\s+)?(\S{1,200})(?:\s+AS\s+\S+)?\s*", re.IGNORECASE)
-ENV_BYTES_MAX = 1 << 16
 CLOCK = ("/etc/localtime", "/etc/timezone", "/etc/ssl", "/etc/certs")  # mounted, and no settings
-Part = Configuration | Mount | Database | Statement
+ENV_LINE = re.compile(r"\s*(?:export )?([A-Za-z_]\w{0,60})=(.{0,2000})")
+ENV_BYTES_MAX = 1 << 16
+FROM = re.compile(r"\s*FROM\s+(?:--\S+\s+)?(\S{1,200})(?:\s+AS\s+\S+)?\s*", re.IGNORECASE)
+# A service of such a profile is only started by who asks for another purpose than to measure.
 ASIDE = re.compile(
     r"(?:dev|development|debug|tests?|testing|tools?|admin|monitoring|ci|docs?|examples?)", re.IGNORECASE
 )
+# Where official images of Docker Hub keep the data; see the Dockerfile of each. Data beside every mount lie in an
+# anonymous volume, in Kubernetes in the container's ephemeral storage.
+POSTGRESQL, MYSQL, MONGODB = "/var/lib/postgresql/data", "/var/lib/mysql", "/data/db"
+DATA = {
+    **dict.fromkeys(("postgres", "postgis"), POSTGRESQL),
+    **dict.fromkeys(("mysql", "mysql-server", "mariadb", "percona"), MYSQL),
+    **dict.fromkeys(("mongo", "mongodb-community-server", "mongodb-enterprise-server"), MONGODB),
+    "cassandra": "/var/lib/cassandra",
+    "clickhouse-server": "/var/lib/clickhouse",
+}
+OFFICIAL = re.compile(
+    r"(?:docker\.io/)?(?:(?:library|postgis|mysql|percona|mongodb|clickhouse)/)?([\w-]+)(?::([^@]*))?(?:@.*)?"
+)
+# A variable or an option by which the data are kept elsewhere.
+ELSEWHERE = re.compile(r"PGDATA|DATADIR|DATA_DIR|data_directory|datadir|dbpath|(?:^|\s)-D(?:\s|=|/)|--config|-f\s")
+MOVED_IN = 18  # the version of PostgreSQL from which on its image keeps data elsewhere
+Part = Configuration | Mount | Database | Statement
 
 
-def _variables(file: File) -> dict[str, str]:
-    """What the ``.env`` beside a compose file sets."""
-    beside = file.beside(".env")
-    if beside is None or beside.size > ENV_BYTES_MAX:
-        return {}
-    return {m[1]: m[2].strip().strip("\"'") for line in beside.lines if (m := ENV_LINE.fullmatch(line))}
+@dataclass
+class _Container:
+    """One container: what it is told, and where that stands."""
+
+    image: str
+    words: list[str]  # of its command
+    environment: dict[str, str]
+    places: dict[str, Where]  # of each variable
+
+    def data(self) -> str:
+        """Where its image keeps the data; "" where that is not known."""
+        match = OFFICIAL.fullmatch(self.image)
+        place = DATA.get(match[1], "") if match else ""
+        if not match or ELSEWHERE.search(" ".join((*self.environment, *self.words))):
+            return ""
+        version = re.match(r"\d{1,4}", match[2] or "")
+        return place if place != POSTGRESQL or (version and int(version[0]) < MOVED_IN) else ""
+
+    def parts(self, node: Node, file: File, side: str, mounts: Sequence[Mount], **more: Any) -> Iterator[Part]:
+        """What it sets, each setting of its command in the line where it stands."""
+        last = max((below.line for _, below in documents.walk(node)), default=node.line)
+        lines = file.lines[node.line - 1 : min(last + 40, node.line + 1000)]
+        where = file.at((node.get("args") or node.get("command") or node).line)
+        told = self.image, self.words, self.environment, mounts, where, side
+        for part in server_commands.container(*told, places=self.places, **more):
+            if isinstance(part, Configuration) and part.source == "command line":
+                shifted = tuple(replace(one, where=file.at(node.line)) for one in part.settings)
+                yield from server_commands.placed([replace(part, settings=shifted)], lines, node.line)
+            else:
+                yield part
 
 
-def _words(node: Node | None, held: dict[str, str]) -> list[str]:
-    """A command, which is one string or a list."""
-    if node is None:
-        return []
-    if node.text is not None:
-        return server_commands.split(resolved(node.text, held))
-    return [resolved(one.text, held) for one in node if one.text is not None]
-
-
-def _environment(node: Node | None, file: File, held: dict[str, str]) -> tuple[dict[str, str], dict[str, Where]]:
-    """Variables from a mapping, a list of "NAME=value", or Kubernetes' list of name and value; and where each is."""
-    found: dict[str, str] = {}
+def _container(node: Node, image: str, keys: Sequence[str], file: File, held: dict[str, str]) -> _Container:
+    """``keys`` are those of its environment and of the two parts of its command."""
+    words: list[str] = []
+    for told in filter(None, map(node.get, keys[1:])):
+        words += server_commands.split(resolved(told.text, held)) if told.text is not None else []
+        words += [resolved(one.text, held) for one in told if one.text is not None]
+    environment: dict[str, str] = {}
     places: dict[str, Where] = {}
-
-    def add(name: str, value: str, line: int) -> None:
-        found[name], places[name] = resolved(value, held), file.at(line)
-
-    if node is not None:
-        for name, held_by in node.mapping().items():
-            add(name, held_by.text or "", held_by.line)
-        for one in node:
-            if one.text is not None:
-                name, _, value = one.text.partition("=")
-                add(name, value, one.line)
-            elif one.says("name"):
-                add(one.says("name"), one.says("value"), one.line)
-    return found, places
+    variables = node.get(keys[0])
+    # A mapping, a list of "NAME=value", or Kubernetes' list of name and value.
+    pairs = [(key, one.text or "", one.line) for key, one in variables.mapping().items()] if variables else []
+    for one in variables or ():
+        name, _, value = (one.text or "").partition("=")
+        pairs.append((name or one.says("name"), value or one.says("value"), one.line))
+    for name, value, line in pairs:
+        if name:
+            environment[name], places[name] = resolved(value, held), file.at(line)
+    return _Container(image, words, environment, places)
 
 
 def _compose(root: Node, file: File) -> Iterator[Part]:
     services = root.get("services")
     # Version 1 had no "services": each key is one.
     of = services.mapping() if services is not None else {k: v for k, v in root.mapping().items() if v.says("image")}
-    held = _variables(file)
+    beside = file.beside(".env")
+    lines = beside.lines if beside is not None and beside.size <= ENV_BYTES_MAX else []
+    held = {m[1]: m[2].strip().strip("\"'") for line in lines if (m := ENV_LINE.fullmatch(line))}
     for name, service in list(of.items())[:500]:
         image = resolved(service.says("image"), held)
         if "\0" in image or not image:
             # Built in the kit, or of a version that is only said elsewhere: its name says what it is.
             image = image.partition(":")[0] if image and "\0" not in image.partition(":")[0] else name
-            build = service.get("build")
-            if build is None and not service.says("image"):
+            if service.get("build") is None and not service.says("image"):
                 continue
-        yield from _misplaced(service, image, file, held)
-        if server_commands.image(image) is None:
-            continue
-        environment, places = _environment(service.get("environment"), file, held)
-        if _is_aside(service):
+        one = _container(service, image, ("environment", "entrypoint", "command"), file, held)
+        yield from _misplaced(service, one, file, held)
+        profiles = [profile.text or "" for profile in service.get("profiles") or ()]
+        if server_commands.image(image) is None or (profiles and all(map(ASIDE.fullmatch, profiles))):
             continue
         mounts, reads, elsewhere = _volumes(root, service, file, held)
-        elsewhere = elsewhere or any(service.get(key) is not None for key in ("env_file", "extends"))
-        told = [*_words(service.get("entrypoint"), held), *_words(service.get("command"), held)]
-        command = service.get("command") or service
-        where = file.at(command.line)
-        parts = server_commands.container(
-            image, told, environment, mounts, where, name, places=places, reads=reads, elsewhere=elsewhere
-        )
-        yield from _placed(parts, service, file)
+        elsewhere = elsewhere or any(service.get(key) is not None for key in ("env_file", "extends", "configs"))
+        yield from one.parts(service, file, name, mounts, reads=reads, elsewhere=elsewhere)
 
 
-def _misplaced(service: Node, image: str, file: File, held: dict[str, str]) -> Iterator[Statement]:
-    """Volumes of a service that lie beside the data of its image."""
-    targets: dict[str, int] = {}
-    for one in service.get("volumes") or ():
-        if one.text is not None:
-            target = resolved(one.text, held).partition(":")[2].partition(":")[0]
-        else:
-            target = resolved(one.says("target"), held)
-        if target.startswith("/"):
-            targets[target.rstrip("/") or "/"] = one.line
-    environment, _ = _environment(service.get("environment"), file, held)
-    words = [*_words(service.get("entrypoint"), held), *_words(service.get("command"), held)]
-    for point, place in volumes.beside(image, list(targets), " ".join((*environment, *words))):
-        yield Statement(
-            file.at(targets.get(point)), "volume-elsewhere", f"a volume at {point}; {image} keeps its data in {place}"
-        )
+def _ends(volume: Node, held: dict[str, str]) -> tuple[str, str]:
+    """What a volume of a service is, and where it is mounted."""
+    if volume.text is None:
+        return resolved(volume.says("source"), held), resolved(volume.says("target"), held)
+    source, _, target = resolved(volume.text, held).partition(":")
+    return source, target.partition(":")[0]
 
 
-def _is_aside(service: Node) -> bool:
-    """Whether it is only started by who asks for a profile of another purpose than to measure."""
-    profiles = service.get("profiles")
-    named = [one.text or "" for one in profiles or ()]
-    return bool(named) and all(ASIDE.fullmatch(one) for one in named)
-
-
-def _placed(parts: Iterator[Part], node: Node, file: File) -> Iterator[Part]:
-    """The parts with each setting of a command in the line where it stands."""
-    begin = node.line
-    last = _last_line(node)
-    lines = file.lines[begin - 1 : min(last + 40, begin + 1000)]
-    for part in parts:
-        if isinstance(part, Configuration) and part.source == "command line":
-            shifted = replace(part, settings=tuple(replace(one, where=file.at(begin)) for one in part.settings))
-            yield from server_commands.placed([shifted], lines, begin)
-        else:
-            yield part
-
-
-def _last_line(node: Node) -> int:
-    return max((below.line for _, below in documents.walk(node)), default=node.line)
+def _misplaced(service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
+    """Volumes of a service that lie above or below the data of its image, where none is mounted at it."""
+    place = one.data()
+    targets = {PurePosixPath(_ends(volume, held)[1]): volume.line for volume in service.get("volumes") or ()}
+    data = PurePosixPath(place)
+    for point, line in targets.items() if place and data not in targets else ():
+        if point.is_absolute() and (data in point.parents or (point in data.parents and len(point.parts) > 1)):
+            text = f"a volume at {point}; {one.image} keeps its data in {place}"
+            yield Statement(file.at(line), "volume-elsewhere", text)
 
 
 def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tuple[list[Mount], list[str], bool]:
     """What is mounted into a service, which files of the kit are its configuration, and whether a configuration is
     mounted that is not in the kit."""
-    mounts: list[Mount] = []
+    tmpfs = service.get("tmpfs")
+    mounts = [
+        Mount(file.at(one.line), one.text.partition(":")[0], "tmpfs", frozenset())
+        for one in ((tmpfs if tmpfs.is_list else [tmpfs]) if tmpfs is not None else ())
+        if one.text
+    ]
     reads: list[str] = []
     elsewhere = False
-    tmpfs = service.get("tmpfs")
-    for one in (tmpfs if tmpfs.is_list else [tmpfs]) if tmpfs is not None else ():
-        if one.text:
-            mounts.append(Mount(file.at(one.line), one.text.partition(":")[0], "tmpfs", frozenset()))
     for one in service.get("volumes") or ():
-        where = file.at(one.line)
-        if one.text is not None:
-            text = resolved(one.text, held)
-            source, _, target = text.partition(":")
-            target = target.partition(":")[0]
-            made = list(server_commands.volume(text, where))
-        else:
-            source, target = resolved(one.says("source"), held), resolved(one.says("target"), held)
-            made = [Mount(where, target, one.says("type") or "volume", frozenset())] if target.startswith("/") else []
+        source, target = _ends(one, held)
         if CONFIGURATION.fullmatch(target) and not target.startswith(CLOCK):
-            path = server_commands.in_kit(file.name, source)
-            reads += _files_of(file, path) if path else []
-            elsewhere = elsewhere or not path
-            if path:
+            if path := server_commands.in_kit(file.name, source):
+                reads.append(path)
                 continue
-        options = root.get("volumes", source, "driver_opts")
-        if options is not None and options.says("type") == "tmpfs":
-            made = [replace(mount, filesystem="tmpfs") for mount in made]
-        mounts += made
-    for one in service.get("configs") or ():
-        source = one.text if one.text is not None else one.says("source")
-        if path := server_commands.in_kit(file.name, root.says("configs", source, "file")):
-            reads += _files_of(file, path)
-        else:
-            elsewhere = elsewhere or root.get("configs", source, "content") is None
+            elsewhere = True
+        made: Iterable[Mount] = ()
+        if one.text is not None:
+            made = server_commands.volume(resolved(one.text, held), file.at(one.line))
+        elif target.startswith("/"):
+            made = [Mount(file.at(one.line), target, one.says("type") or "volume", frozenset())]
+        in_memory = root.says("volumes", source, "driver_opts", "type") == "tmpfs"
+        mounts += [replace(mount, filesystem="tmpfs") for mount in made] if in_memory else made
     return mounts, reads, elsewhere
-
-
-def _files_of(file: File, path: str) -> list[str]:
-    """The file of that name below the kit, or those in the folder of that name."""
-    root = file.path
-    for _ in range(file.name.count("/") + 1):
-        root = root.parent
-    try:
-        folder = (root / path).is_dir() and not (root / path).is_symlink()
-        return sorted(f"{path}/{one.name}" for one in (root / path).iterdir())[:50] if folder else [path]
-    except OSError:
-        return []
 
 
 def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]:
     """The containers of one object, wherever its kind keeps them; a name for each from the object's."""
-    named = root.says("metadata", "name")
     for _, node in documents.walk(root):
         containers = node.mapping().get("containers")
-        if containers is None or not containers.is_list:
-            continue
-        volumes_of = {one.says("name"): one for one in node.mapping().get("volumes") or ()}
-        for one in containers:
+        volumes = {one.says("name"): one for one in node.mapping().get("volumes") or ()}
+        for one in containers if containers is not None and containers.is_list else ():
             image = one.says("image")
             if server_commands.image(image) is None:
                 continue
-            environment, places = _environment(one.get("env"), file, {})
-            if place := _ephemeral(one, image, environment, volumes_of):
+            told = _container(one, image, ("env", "command", "args"), file, {})
+            mounts, kept, inner = [], [], []
+            for mount in one.get("volumeMounts") or ():
+                volume = volumes.get(mount.says("name"))  # else it is claimed by a template of the set
+                point, kind = mount.says("mountPath"), "volume"
+                if volume is not None and volume.get("configMap") is not None:
+                    inner.append(volume.says("configMap", "name"))
+                    continue
+                if volume is not None and volume.get("emptyDir") is not None:
+                    kind = "tmpfs" if volume.says("emptyDir", "medium").lower() == "memory" else "volume"
+                elif volume is not None and volume.get("hostPath") is not None:
+                    kind = "bind"
+                if kind == "tmpfs" or volume is None or volume.get("emptyDir") is None:
+                    kept.append(PurePosixPath(point))  # of memory another rule says what it loses
+                mounts.append(Mount(file.at(mount.line), point, kind, frozenset()))
+            place = told.data()
+            data = PurePosixPath(place)
+            if place and not any(data == at or at in data.parents or data in at.parents for at in kept):
                 text = f"{image} keeps its data in {place}, where no volume is mounted that outlives the pod"
                 yield Statement(file.at(one.line), "ephemeral", text)
-            mounts, inner = [], []
-            elsewhere = one.get("envFrom") is not None
-            for mount in one.get("volumeMounts") or ():
-                volume = volumes_of.get(mount.says("name"))
-                point, where = mount.says("mountPath"), file.at(mount.line)
-                if volume is None:
-                    mounts.append(Mount(where, point, "volume", frozenset()))  # claimed by a template of the set
-                elif volume.says("emptyDir", "medium").lower() == "memory":
-                    mounts.append(Mount(where, point, "tmpfs", frozenset()))
-                elif volume.get("configMap") is not None:
-                    inner.append(volume.says("configMap", "name"))
-                else:
-                    mounts.append(Mount(where, point, "bind" if volume.get("hostPath") else "volume", frozenset()))
-            told = [*_words(one.get("command"), {}), *_words(one.get("args"), {})]
-            side = named or one.says("name")
-            where = file.at((one.get("args") or one.get("command") or one).line)
-            elsewhere = elsewhere or any(name not in maps for name in inner)
-            parts = server_commands.container(
-                image, told, environment, mounts, where, side, places=places, elsewhere=elsewhere
-            )
-            yield from _placed(parts, one, file)
+            side = root.says("metadata", "name") or one.says("name")
+            elsewhere = one.get("envFrom") is not None or any(name not in maps for name in inner)
+            yield from told.parts(one, file, side, mounts, elsewhere=elsewhere)
             for name in inner:
-                if name in maps:
-                    yield from _config_map(maps[name], file, side)
-
-
-def _ephemeral(one: Node, image: str, environment: dict[str, str], of_pod: dict[str, Node]) -> str:
-    """Where a container keeps its data, if they go with its pod; "" if they do not, or if that is not known."""
-    targets = []
-    for mount in one.get("volumeMounts") or ():
-        volume = of_pod.get(mount.says("name"))
-        empty = volume.get("emptyDir") if volume is not None else None
-        if empty is None:
-            targets.append(mount.says("mountPath"))
-        elif empty.says("medium").lower() == "memory":
-            return ""  # in memory, which another rule says
-    words = (*_words(one.get("command"), {}), *_words(one.get("args"), {}))
-    return volumes.lacking(image, targets, " ".join((*environment, *words)))
+                yield from _config_map(maps[name], file, side) if name in maps else ()
 
 
 def _config_map(root: Node, file: File, side: str) -> Iterator[Configuration]:
@@ -254,56 +216,27 @@ def _config_map(root: Node, file: File, side: str) -> Iterator[Configuration]:
                 yield replace(one, side=side)
 
 
-def _inspected(root: Node, file: File) -> Iterator[Part]:
-    """``docker inspect``: what containers really ran with."""
-    for one in root:
-        image = one.says("Config", "Image")
-        if not image or server_commands.image(image) is None:
-            continue
-        environment, places = _environment(one.get("Config", "Env"), file, {})
-        mounts = [
-            Mount(file.at(node.line), point, "tmpfs", frozenset())
-            for point, node in (one.get("HostConfig", "Tmpfs") or one).mapping().items()
-            if point.startswith("/")
-        ]
-        for mount in one.get("Mounts") or ():
-            kind, point = mount.says("Type") or "volume", mount.says("Destination")
-            if point and not CONFIGURATION.fullmatch(point):
-                mounts.append(Mount(file.at(mount.line), point, kind, frozenset()))
-        command = one.get("Config", "Cmd") or one
-        told = _words(one.get("Config", "Cmd"), {})
-        side = one.says("Name").strip("/")
-        where = file.at(command.line)
-        parts = server_commands.container(image, told, environment, mounts, where, side, places=places)
-        yield from _placed(parts, command, file)
-
-
 def _dockerfile(file: File) -> Iterator[Part]:
     """An image that is made of an engine's: the last stage's command and variables. Whoever starts it is a side, and it
     none of its own; a configuration that is copied in lies in the kit."""
-    image = ""
-    told: list[str] = []
-    environment: dict[str, str] = {}
-    places: dict[str, Where] = {}
+    one = _Container("", [], {}, {})
     line_of_command = 1
     for number, line in enumerate(file.lines[:5000], start=1):
         bare = line.strip()[:4000]
+        word, _, text = bare.partition(" ")
         if match := FROM.fullmatch(bare):
-            image, told, environment, line_of_command = match[1], [], {}, number
-        elif bare.upper().startswith(("CMD ", "ENTRYPOINT ")):
-            text = bare.partition(" ")[2].strip()
-            words = re.findall(r'"((?:[^"\\]|\\.){0,1000})"', text) if text[:1] == "[" else server_commands.split(text)
-            if bare[:1] in "Cc":
-                told = words
-                line_of_command = number
-        elif bare.upper().startswith("ENV "):
-            for word in server_commands.split(bare[4:]):
-                key, equals, value = word.partition("=")
+            one, line_of_command = _Container(match[1], [], {}, {}), number
+        elif word.upper() == "CMD":
+            quoted = re.findall(r'"((?:[^"\\]|\\.){0,1000})"', text)
+            one.words = quoted if text.lstrip()[:1] == "[" else server_commands.split(text)
+            line_of_command = number
+        elif word.upper() == "ENV":
+            for key, equals, value in (pair.partition("=") for pair in server_commands.split(text)):
                 if equals:
-                    environment[key], places[key] = value, file.at(number)
-    if image:
-        where = file.at(line_of_command)
-        for part in server_commands.container(image, told, environment, [], where, "", places=places):
+                    one.environment[key], one.places[key] = value, file.at(number)
+    where = file.at(line_of_command)
+    if one.image:
+        for part in server_commands.container(one.image, one.words, one.environment, [], where, "", places=one.places):
             if isinstance(part, Configuration):
                 source: Source = "environment" if part.source == "file" else part.source
                 yield replace(part, side="", source=source)
@@ -326,13 +259,9 @@ def _read(file: File) -> Sequence[Part] | None:
     maps = {one.says("metadata", "name"): one for one in roots if one.says("kind") == "ConfigMap"}
     parts: list[Part] = []
     for root in roots:
-        if root.says("kind") == "ConfigMap":
-            continue
         if root.says("kind") and root.says("apiVersion"):
             for one in root.get("items") or [root]:
-                parts += _kubernetes(one, file, maps)
-        elif root.is_list:
-            parts += _inspected(root, file)
+                parts += _kubernetes(one, file, maps) if one.says("kind") != "ConfigMap" else ()
         else:
             parts += _compose(root, file)
     return parts or None

@@ -1,4 +1,4 @@
-"""What a study says of itself: ``benchmark.toml`` at the top of its kit, or the front matter of its README.
+"""What a study says of itself: ``benchmark.toml`` at the top of its kit.
 
 Such a file is for acidtest, so that a wrong key of it is an error and nothing to be passed over.
 """
@@ -6,12 +6,12 @@ Such a file is for acidtest, so that a wrong key of it is an error and nothing t
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acidtest.audit.bench import Claim, ClaimKind, Declared, DeclaredMachine, DeclaredSide, Setting, Where
-from acidtest.audit.importers import trees
 from acidtest.audit.importers.file import Broken, File, Importer, Part, Spent
 from acidtest.errors import BadInput, Problems, nearest, not_among
 from acidtest.families import PRODUCTS
@@ -36,49 +36,76 @@ Path = tuple[str | int, ...]
 
 
 @dataclass
-class _Reading:
-    """One reading of a declaration: its values, the line of each, and what is wrong so far."""
+class _Table:
+    """A table of a declaration and where it stands."""
 
     file: str
-    lines: Mapping[Path, int]
-    problems: Problems = field(default_factory=Problems)
+    values: Mapping[str, Any]
+    lines: Mapping[Path, int]  # of each key of the whole file
+    problems: Problems  # what is wrong so far
+    path: Path = ()
 
     def where(self, *path: str | int) -> Where:
         """Where a key stands, or what it is a part of."""
+        path = (*self.path, *path)
         while path and path not in self.lines:
             path = path[:-1]
         return Where(self.file, self.lines.get(path))
 
-    def refuse(self, path: Path, message: str, remedy: str = "") -> None:
-        key = ".".join(map(str, path))
-        words = [harmless(self.file), _cut(key), message] if key else [harmless(self.file), message]
+    def refuse(self, key: str, message: str, remedy: str = DOCS) -> None:
+        path = ".".join(map(str, (*self.path, key) if key else self.path))
+        words = [harmless(self.file), *([_cut(path)] if path else []), message]
         self.problems.add(BadInput(": ".join(words), remedy))
 
-    def table(self, path: Path, value: Any, allowed: Collection[str] | None = None) -> dict[str, Any]:
+    def table(self, key: str | int, value: Any, allowed: Collection[str] | None = None) -> _Table:
         """``value`` with none but the keys that are allowed; what is no table is refused, and empty."""
+        path = (*self.path, key) if key != "" else ()
+        found = replace(self, path=path, values=value if isinstance(value, dict) else {})
         if not isinstance(value, dict):
-            self.refuse(path, f"found {_shown(value)}, must be a table", DOCS)
-            return {}
-        for key in value if allowed is not None else ():
-            if key not in (allowed or ()):
-                self.refuse(path, not_among("key", _cut(key), allowed or ()), DOCS)
-        return {key: one for key, one in value.items() if allowed is None or key in allowed}
+            found.refuse("", f"found {_shown(value)}, must be a table")
+        wrong = [one for one in found.values if one not in allowed] if allowed is not None else []
+        for one in wrong:
+            found.refuse("", not_among("key", _cut(one), allowed or ()))
+        return replace(found, values={name: one for name, one in found.values.items() if name not in wrong})
 
-    def text(self, path: Path, value: Any, *, needed: bool = False) -> str:
-        if value is None and not needed:
-            return ""
+    def text(self, key: str, *, needed: bool = False) -> str:
+        value = self.values.get(key)
         if isinstance(value, str) and (value.strip() or not needed):
             return " ".join(value.split())
-        self.refuse(path, f"found {_shown(value)}, must be a text" if value is not None else "is missing", DOCS)
+        if value is not None or needed:
+            self.refuse(key, f"found {_shown(value)}, must be a text" if value is not None else "is missing")
         return ""
 
-    def texts(self, path: Path, value: Any) -> tuple[str, ...]:
-        if value is None:
-            return ()
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.values.get(key, [])
         if isinstance(value, list) and all(isinstance(one, str) and one.strip() for one in value):
             return tuple(one.strip() for one in value)
-        self.refuse(path, f"found {_shown(value)}, must be a list of texts", f'write {path[-1]} = ["…", "…"]')
+        self.refuse(key, f"found {_shown(value)}, must be a list of texts", f'write {key} = ["…", "…"]')
         return ()
+
+    def files(self, key: str) -> tuple[str, ...]:
+        """Names below the kit."""
+        names = self.texts(key)
+        for name in names:
+            if name.startswith("/") or ".." in name.split("/"):
+                remedy = "write it as it is named from the kit's folder"
+                self.refuse(key, f'"{_cut(name)}" is not below the kit', remedy)
+        return tuple(name.removeprefix("./").rstrip("/") for name in names)
+
+    def one_of(self, key: str, words: Sequence[str], *, needed: bool = False) -> str:
+        word = self.text(key, needed=needed)
+        if word and word not in words:
+            self.refuse(key, not_among("word", _cut(word), words))
+        return word
+
+    def setting(self, key: str, *, amount: bool) -> Setting | None:
+        """An amount or a text; None where there is none."""
+        value = self.values.get(key)
+        if value is None or (_is_amount(value) if amount else isinstance(value, str)):
+            shown = " ".join(str(f"{value:.12g}" if amount and value else value or "").split())
+            return Setting(key, shown, self.where(key)) if shown else None
+        self.refuse(key, f"found {_shown(value)}, must be a {'number above 0' if amount else 'text'}")
+        return None
 
 
 def _cut(text: str) -> str:
@@ -94,46 +121,26 @@ def _shown(value: Any) -> str:
     return f'"{_cut(value)}"' if isinstance(value, str) else _cut(str(value))
 
 
-def read(files: Iterable[File]) -> Declared | None:
-    """What the study says, given the files at the top of its kit: ``benchmark.toml``, else the first README that says
-    anything. None where none does. Raises BadInput with all that is wrong in it."""
-    by_base = {file.base: file for file in files if "/" not in file.name}
-    readmes = [file for base, file in sorted(by_base.items()) if base.startswith("readme")]
-    for file in [by_base[NAME], *readmes] if NAME in by_base else readmes:
-        try:
-            written = _written(file)
-        except (OSError, Spent):
-            continue  # it is said elsewhere that it could not be read
-        if written is not None:
-            values, reading = written
-            declared = _declared(reading, values)
-            reading.problems.check()
-            return declared
-    return None
+def read(file: File | None) -> Declared | None:
+    """What the study says in its ``benchmark.toml``; None where there is none. Raises BadInput with all that is wrong
+    in it."""
+    try:
+        table = _written(file) if file else None
+    except (OSError, Spent):
+        return None  # it is said elsewhere that it could not be read
+    if table is None:
+        return None
+    declared = _declared(table)
+    table.problems.check()
+    return declared
 
 
-def _written(file: File) -> tuple[dict[str, Any], _Reading] | None:
-    """Its values, and where they stand; None of a file that is no declaration."""
+def _written(file: File) -> _Table | None:
+    """Its values, and where they stand; None of a file of another program."""
     if file.size > BYTES_MAX:
         return None
-    if file.base == NAME:
-        values, lines = _toml(file.text, file.name, 0)
-        return (values, _Reading(file.name, lines)) if OURS & values.keys() or not values else None
-    first, _, rest = file.text.partition("\n")
-    mark = first.strip()
-    if mark not in ("+++", "---"):
-        return None
-    body, found, _ = f"\n{rest}".partition(f"\n{mark}\n")
-    if not found:
-        return None
-    try:
-        values, lines = _toml(body[1:], file.name, 1) if mark == "+++" else _yaml(body[1:], 1)
-    except (BadInput, Broken):
-        return None  # front matter is for others too
-    own = values.get("benchmark")
-    if not isinstance(own, dict) or not OURS & own.keys():
-        return None
-    return own, _Reading(file.name, {path[1:]: line for path, line in lines.items() if path[:1] == ("benchmark",)})
+    table = _toml(file.text, file.name)
+    return table if OURS & table.values.keys() or not table.values else None
 
 
 HEADER = linear.Pattern(r"\s{0,99}(\[\[?)([^\[\]]{1,300})\]")
@@ -141,93 +148,59 @@ PART = linear.Pattern(r"[\w-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'")
 KEY = linear.Pattern(r"\s{0,99}([\w-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}')\s{0,99}=")
 
 
-def _toml(text: str, name: str, before: int) -> tuple[dict[str, Any], dict[Path, int]]:
-    """Its values and the line of each table and of each key at the beginning of a line; ``before`` lines stand above.
-
-    Raises BadInput.
-    """
+def _toml(text: str, name: str) -> _Table:
+    """Its values and the line of each table and of each key at the beginning of a line. Raises BadInput."""
     try:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{harmless(name)}: not TOML: {harmless(str(error))}", "mend that line") from None
-    lines: dict[Path, int] = {(): before + 1}
+    lines: dict[Path, int] = {(): 1}
     at: Path = ()
-    counts: dict[Path, int] = {}
-    for number, line in enumerate(text.split("\n"), start=before + 1):
+    counts: Counter[Path] = Counter()
+    for number, line in enumerate(text.split("\n"), start=1):
         if header := HEADER.match(line):
             at = tuple(part.strip("\"'") for part in PART.findall(header[2]))
             if header[1] == "[[":
-                counts[at] = counts.get(at, -1) + 1
-                at = (*at, counts[at])
+                counts[at] += 1
+                at = (*at, counts[at] - 1)
             lines.setdefault(at, number)
         elif key := KEY.match(line):
             lines.setdefault((*at, key[1].strip("\"'")), number)
-    return values, lines
+    return _Table(name, values, lines, Problems())
 
 
-def _yaml(text: str, before: int) -> tuple[dict[str, Any], dict[Path, int]]:
-    """As ``_toml``. Raises Broken."""
-    documents = trees.load_yaml(text)
-    lines: dict[Path, int] = {}
-
-    def plain(tree: Any, path: Path) -> Any:
-        if isinstance(tree, trees.Table):
-            for key in tree:
-                lines[*path, str(key)] = before + getattr(key, "line", tree.line)
-            return {str(key): plain(one, (*path, str(key))) for key, one in tree.items()}
-        if isinstance(tree, trees.Items):
-            return [plain(one, (*path, number)) for number, one in enumerate(tree)]
-        lines.setdefault(path, before + tree.line)
-        return _number(str(tree))
-
-    values = plain(documents[0], ()) if documents else {}
-    return (values if isinstance(values, dict) else {}), lines
-
-
-NUMBER = linear.Pattern(r"-?\d{1,15}(?:\.\d{1,9})?")
-
-
-def _number(text: str) -> str | float:
-    return float(text) if NUMBER.fullmatch(text) else text
-
-
-def _declared(reading: _Reading, values: dict[str, Any]) -> Declared:
-    values = reading.table((), values, KEYS)
-    machines = _each(reading, "machines", values.get("machines", {}), _machine)
-    sides = _each(reading, "sides", values.get("sides", {}), _side)
+def _declared(whole: _Table) -> Declared:
+    table = whole.table("", whole.values, KEYS)
+    of_machines, of_sides = (table.table(key, table.values.get(key, {})) for key in ("machines", "sides"))
+    machines = [_machine(of_machines.table(name, one, MACHINE_KEYS)) for name, one in of_machines.values.items()]
+    sides = [_side(of_sides.table(name, one, SIDE_KEYS)) for name, one in of_sides.values.items()]
     names = [one.name for one in machines]
     for side in sides:
         if side.machine and side.machine not in names:
             remedy = f"add a table [machines.{side.machine}]"
             message = not_among("machine", side.machine, names) if names else f"{side.machine} is described nowhere"
-            reading.refuse(("sides", side.name, "machine"), message, remedy)
-    claims = values.get("claim", [])
+            table.refuse(f"sides.{side.name}.machine", message, remedy)
+    claims = table.values.get("claim", [])
     if not isinstance(claims, list):
-        reading.refuse(("claim",), f"found {_shown(claims)}, must be [[claim]] tables", DOCS)
+        table.refuse("claim", f"found {_shown(claims)}, must be [[claim]] tables")
         claims = []
-    measures = reading.text(("measures",), values.get("measures"))
-    if measures not in ("", "drive", "engine"):
-        reading.refuse(("measures",), not_among("word", _cut(measures), ("drive", "engine")), DOCS)
-    client = reading.text(("client",), values.get("client"))
+    of_claims = replace(table, path=("claim",))
+    measures = table.one_of("measures", ("drive", "engine"))
     return Declared(
-        where=reading.where(),
-        title=reading.text(("title",), values.get("title")),
+        where=table.where(),
+        title=table.text("title"),
         varies=tuple(
-            Setting(word.lower().replace("-", "_").replace(" ", "_"), "", reading.where("varies"), word)
-            for word in reading.texts(("varies",), values.get("varies"))
+            Setting(word.lower().replace("-", "_").replace(" ", "_"), "", table.where("varies"), word)
+            for word in table.texts("varies")
         ),
         sides=tuple(sides),
         machines=tuple(machines),
-        claims=tuple(_claim(reading, ("claim", number), one) for number, one in enumerate(claims)),
-        measures=Setting("measures", measures, reading.where("measures")) if measures else None,
-        database_mb=_amount(reading, "database_mb", values.get("database_mb")),
-        repetitions=_amount(reading, "repetitions", values.get("repetitions")),
-        client=Setting("client", client, reading.where("client")) if client else None,
+        claims=tuple(_claim(of_claims.table(number, one, CLAIM_KEYS)) for number, one in enumerate(claims)),
+        measures=Setting("measures", measures, table.where("measures")) if measures else None,
+        database_mb=table.setting("database_mb", amount=True),
+        repetitions=table.setting("repetitions", amount=True),
+        client=table.setting("client", amount=False),
     )
-
-
-def _each(reading: _Reading, key: str, value: Any, made: Callable[[_Reading, Path, Any], Any]) -> list[Any]:
-    return [made(reading, (key, name), one) for name, one in reading.table((key,), value).items()]
 
 
 def _is_amount(value: Any) -> bool:
@@ -235,86 +208,54 @@ def _is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < NUMBER_MAX
 
 
-def _amount(reading: _Reading, key: str, value: Any) -> Setting | None:
-    if value is None or _is_amount(value):
-        return Setting(key, f"{value:.12g}", reading.where(key)) if value else None
-    reading.refuse((key,), f"found {_shown(value)}, must be a number above 0", DOCS)
-    return None
+def _machine(table: _Table) -> DeclaredMachine:
+    facts = (table.setting(key, amount=key in AMOUNTS) for key in table.values)
+    return DeclaredMachine(table.where(), str(table.path[-1]), tuple(one for one in facts if one))
 
 
-def _machine(reading: _Reading, path: Path, value: Any) -> DeclaredMachine:
-    facts = []
-    for key, one in reading.table(path, value, MACHINE_KEYS).items():
-        numeric = key in AMOUNTS
-        if not (_is_amount(one) if numeric else isinstance(one, str)):
-            reading.refuse((*path, key), f"found {_shown(one)}, must be a {'number' if numeric else 'text'}", DOCS)
-        else:
-            shown = f"{one:.12g}" if numeric else " ".join(one.split())
-            facts.append(Setting(key, shown, reading.where(*path, key)))
-    return DeclaredMachine(reading.where(*path), str(path[-1]), tuple(facts))
-
-
-def _side(reading: _Reading, path: Path, value: Any) -> DeclaredSide:
-    table = reading.table(path, value, SIDE_KEYS)
-    written = reading.text((*path, "engine"), table.get("engine"))
-    name, _, version = written.partition(" ")
+def _side(table: _Table) -> DeclaredSide:
+    name, _, version = table.text("engine").partition(" ")
     engine = name.lower()
     if engine not in PRODUCTS and (near := nearest(engine, PRODUCTS)):
-        reading.refuse((*path, "engine"), f'"{_cut(name)}" is not known', f"did you mean {near}?")
+        table.refuse("engine", f'"{_cut(name)}" is not known', f"did you mean {near}?")
     return DeclaredSide(
-        where=reading.where(*path),
-        name=str(path[-1]),
+        where=table.where(),
+        name=str(table.path[-1]),
         engine=engine if engine in PRODUCTS else None,  # another is compared all the same
         version=version.strip(),
-        files=_files(reading, (*path, "files"), table.get("files")),
-        machine=reading.text((*path, "machine"), table.get("machine")),
+        files=table.files("files"),
+        machine=table.text("machine"),
     )
 
 
-def _files(reading: _Reading, path: Path, value: Any) -> tuple[str, ...]:
-    """Names below the kit."""
-    names = reading.texts(path, value)
-    for name in names:
-        if name.startswith("/") or ".." in name.split("/"):
-            reading.refuse(
-                path, f'"{_cut(name)}" is not below the kit', "write it as it is named from the kit's folder"
-            )
-    return tuple(name.removeprefix("./").rstrip("/") for name in names)
-
-
-def _claim(reading: _Reading, path: Path, value: Any) -> Claim:
-    table = reading.table(path, value, CLAIM_KEYS)
-    sides = reading.texts((*path, "sides"), table.get("sides"))
+def _claim(table: _Table) -> Claim:
+    sides = table.texts("sides")
     if len(set(sides)) != 2:
-        reading.refuse((*path, "sides"), "must name two sides", 'write sides = ["…", "…"]')
-    kind = reading.text((*path, "is"), table.get("is"), needed=True)
-    if kind and kind not in KINDS:
-        reading.refuse((*path, "is"), not_among("word", _cut(kind), KINDS))
-    by = table.get("by")
+        table.refuse("sides", "must name two sides", 'write sides = ["…", "…"]')
+    kind = table.one_of("is", KINDS, needed=True)
+    by = table.values.get("by")
     if by is not None and not (_is_amount(by) and by > 1):
-        reading.refuse((*path, "by"), f"found {_shown(by)}, must be a number above 1", "1.4 means 40 % more")
+        table.refuse("by", f"found {_shown(by)}, must be a number above 1", "1.4 means 40 % more")
         by = None
-    metric = reading.text((*path, "metric"), table.get("metric")) or "rate"
+    metric = table.text("metric") or "rate"
     if not METRIC.fullmatch(metric):
-        reading.refuse((*path, "metric"), f"{_cut(metric)} is not known", "rate, took, mean, max, or p99 and the like")
+        table.refuse("metric", f"{_cut(metric)} is not known", "rate, took, mean, max, or p99 and the like")
     return Claim(
-        where=reading.where(*path),
+        where=table.where(),
         sides=(sides[0], sides[-1]) if sides else ("", ""),
         kind=next((one for one in KINDS if one == kind), "equal"),
         by=by,
         metric=metric,
-        text=reading.text((*path, "text"), table.get("text")),
-        published=reading.text((*path, "published"), table.get("published")),
-        results=_files(reading, (*path, "results"), table.get("results")),
+        text=table.text("text"),
+        published=table.text("published"),
+        results=table.files("results"),
     )
 
 
 def _read(file: File) -> list[Part] | None:
     """It is read by ``read``, once; here it is only known, so that nothing else takes it for results."""
-    if file.name != NAME:
-        return None
     try:
-        return [] if _written(file) else None
+        return [] if file.name == NAME and _written(file) else None
     except BadInput as error:
         raise Broken(error.message) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from statistics import fmean, median
 from typing import Any
 
@@ -258,12 +259,12 @@ def _strace(file: File) -> Sequence[Published] | None:
     """``strace -T``: how long each flush took, of all processes together."""
     if not any(map(FLUSH_LINE.match, file.first_lines)):
         return None
+    found = ((at, match) for at, line in enumerate(file.stream(), start=1) if (match := FLUSH_LINE.match(line[:400])))
     took_ms: dict[str, list[float]] = {}
     begun = 0
-    for at, line in enumerate(file.stream(), start=1):
-        if (match := FLUSH_LINE.match(line[:400])) and len(of := took_ms.setdefault(match[1], [])) < SERIES_MAX:
-            begun = begun or at
-            of.append(1000 * float(match[2]))
+    for at, match in islice(found, SERIES_MAX):
+        begun = begun or at
+        took_ms.setdefault(match[1], []).append(1000 * float(match[2]))
     return [
         Published(
             file.at(begun), "strace", call, rate=1000 / fmean(of) if any(of) else None, terminals=1, unit="flushes",

@@ -1,31 +1,24 @@
-"""What an engine said of its own settings: SHOW VARIABLES, SHOW ALL, pg_settings, PRAGMA, RDB$CONFIG, pg_config and
-``mysqld --print-defaults``, in any form in which a shell prints them, alone or amid other output."""
+"""What an engine said of its own settings: SHOW VARIABLES, SHOW ALL, pg_settings, PRAGMA, RDB$CONFIG and pg_config, in
+any form in which a shell prints them, alone or amid other output."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from acidtest.audit.bench import Configuration, Database, EngineName, Setting
-from acidtest.audit.importers import known, server_commands
-from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers import known
+from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.printed import ROWS_MAX, Table, separated, tables
-from acidtest.audit.importers.trees import load_json
 
 TEXT_MAX = 16 << 20
 HINTS = (
-    "variable_name", "setting", "@@", "pragma", "rdb$config", "mon$", "bindir = ", "arguments:", "boolean options",
+    "variable_name", "setting", "@@", "pragma", "rdb$config", "mon$", "bindir = ",
     "_buffer_pool_size\t", "_buffer_pool_size:", "_buffer_pool_size |", "shared_buffers", "synchronous_commit",
 )  # fmt: skip
-# In what an amount of PostgreSQL is where no unit stands beside it: as pg_settings.unit of each version says.
-UNITS = {
-    **dict.fromkeys(("shared_buffers", "wal_buffers", "effective_cache_size", "temp_buffers"), "8kB"),
-    **dict.fromkeys(("work_mem", "maintenance_work_mem", "autovacuum_work_mem", "logical_decoding_work_mem"), "kB"),
-    **dict.fromkeys(("max_wal_size", "min_wal_size", "wal_keep_size"), "MB"),
-    **dict.fromkeys(("checkpoint_timeout", "autovacuum_naptime", "checkpoint_warning"), "s"),
-    **dict.fromkeys(("wal_writer_delay", "deadlock_timeout", "bgwriter_delay"), "ms"),
-}
 # From small to large, as PostgreSQL prints an amount: in the largest unit that leaves a whole number.
 LADDERS = (("B", "kB", "MB", "GB", "TB"), ("ms", "s", "min", "h", "d"))
 STEPS = {"kB": 1024, "MB": 1024, "GB": 1024, "TB": 1024, "s": 1000, "min": 60, "h": 60, "d": 24}
@@ -35,14 +28,12 @@ WORD = re.compile(r"-?[\w.]{1,40}")
 CONFIGURED = re.compile(r"([A-Z_]{4,20}) = (.{0,4000})")
 OPTION = re.compile(r"'?(--[\w-]{1,40})(?:=([^'\s]{0,200}))?'?")
 CONFIGURE_OPTIONS = {
-    "--enable-cassert": "debug_assertions",
-    "--with-blocksize": "block_size",
-    "--with-wal-blocksize": "wal_block_size",
-    "--with-segsize": "segment_size",
+    "--enable-cassert": ("debug_assertions", ""),
+    "--with-blocksize": ("block_size", "kB"),
+    "--with-wal-blocksize": ("wal_block_size", "kB"),
+    "--with-segsize": ("segment_size", "GB"),
 }
 HEADLESS = re.compile(r"[| ]{0,9}([a-z][a-z0-9_.]{2,63}) {0,80}([\t|:])\s{0,80}(.*)")
-STARTED = re.compile(r".{0,200}would have been started with the following arguments:\s*")
-HELP_ROW = re.compile(r"([a-z][a-z0-9-]{1,63}) {1,80}(\S.{0,2000})?")
 LIST_ROW = re.compile(r"((?:RDB|MON)\$[A-Z_]{2,40}) {1,40}(\S.{0,2000})?")
 NAMES = ("variable_name", "name", "setting_name", "rdb$config_name", "guc", "parameter")
 VALUES = ("value", "variable_value", "setting", "current_setting", "rdb$config_value", "current_value")
@@ -63,26 +54,23 @@ def shown(number: str, unit: str) -> str:
     return f"{amount}{of}"
 
 
-def _column(table: Table, names: Sequence[str]) -> int | None:
-    return next((table.names.index(name) for name in names if name in table.names), None)
-
-
 def _of_table(table: Table, file: File) -> Configuration | None:
-    name_at, value_at = _column(table, NAMES), _column(table, VALUES)
+    name_at, value_at, unit_at = (
+        next((table.names.index(name) for name in names if name in table.names), None)
+        for names in (NAMES, VALUES, ("unit",))
+    )
     if name_at is None or value_at is None:
         return _of_columns(table, file)
-    unit_at = _column(table, ("unit",))
     firebird = "rdb$config_name" in table.names
-    found = []
-    for line, cells in table.rows:
-        if STATUS.match(cells[name_at]) and not firebird:
-            continue
-        unit = cells[unit_at] if unit_at is not None else ""
-        found.append((line, cells[name_at], cells[value_at], unit))
-    engine = "firebird" if firebird else _engine(name for _, name, _, _ in found)
-    if engine is None and "variable_name" in table.names:
-        engine = "mysql" if any(known.has("mysql", name) for _, name, _, _ in found) else None
-    return _dump(file, engine, found, table.line, unit_at is not None)
+    found = [
+        (line, cells[name_at], cells[value_at] if unit_at is None else shown(cells[value_at], cells[unit_at]))
+        for line, cells in table.rows
+        if firebird or not STATUS.match(cells[name_at])
+    ]
+    engine = "firebird" if firebird else _engine(name for _, name, _ in found)
+    if engine is None and "variable_name" in table.names and any(known.has("mysql", name) for _, name, _ in found):
+        engine = "mysql"
+    return _dump(file, engine, found, table.line)
 
 
 def _of_columns(table: Table, file: File) -> Configuration | None:
@@ -95,32 +83,25 @@ def _of_columns(table: Table, file: File) -> Configuration | None:
     engine: EngineName | None = "mysql" if asked else _engine(names)
     if engine not in ("mysql", "postgresql") or not all(asked or known.has(engine, name) for name in names):
         return None
-    return _dump(file, engine, [(line, *pair, "") for pair in zip(names, cells, strict=True)], table.line, False)
+    return _dump(file, engine, [(line, *pair) for pair in zip(names, cells, strict=True)], table.line)
 
 
-def _engine(names: Iterator[str] | Sequence[str]) -> EngineName | None:
+def _engine(names: Iterable[str]) -> EngineName | None:
     """Whose settings these are, by those that only one engine has."""
-    votes: dict[str, int] = {}
-    for name in names:
-        if engine := known.owner(name):
-            votes[engine] = votes.get(engine, 0) + 1
+    votes = Counter(engine for name in names if (engine := known.owner(name)))
     return max(votes, key=votes.__getitem__, default=None)
 
 
 def _dump(
-    file: File, engine: EngineName | None, found: Sequence[tuple[int, str, str, str]], line: int, has_units: bool
+    file: File, engine: EngineName | None, found: Sequence[tuple[int, str, str]], line: int
 ) -> Configuration | None:
-    if engine is None or not found:
-        return None
-    settings = []
-    for at, name, value, unit in found:
-        low = known.spelled(name)
-        if not re.fullmatch(r"[a-z_][\w.]{1,63}", low):
-            continue
-        if engine == "postgresql":
-            value = shown(value, unit if has_units else UNITS.get(low, ""))  # noqa: PLW2901
-        settings.append(Setting(low, value, file.at(at), name if name != low else ""))
-    if not settings:
+    named = [(known.spelled(name), name, value, at) for at, name, value in found]
+    settings = tuple(
+        Setting(low, value, file.at(at), name if name != low else "")
+        for low, name, value, at in named
+        if re.fullmatch(r"[a-z_][\w.]{1,63}", low)
+    )
+    if engine is None or not settings:
         return None
     held = {one.name: one.value for one in settings}
     version = held.get("version" if engine == "mysql" else "server_version", "")
@@ -128,7 +109,7 @@ def _dump(
         file.at(line),
         known.of_family(engine, version, held.get("version_comment", ""), file.name),
         {"mysql": "SHOW VARIABLES", "postgresql": "SHOW ALL", "firebird": "RDB$CONFIG"}.get(engine, "dump"),
-        tuple(settings),
+        settings,
         source="dump",
         version=release(version),
     )
@@ -164,20 +145,19 @@ def _separated(lines: Sequence[str], file: File) -> Iterator[Configuration]:
 def _headless(lines: Sequence[str], file: File) -> Iterator[Configuration]:
     """``mysql -N``, ``psql -At`` and what programs print: lines "name, tab, bar or colon, value", five of them with
     names of one engine alone. With colons YAML sets what it says, and is no dump."""
-    run: list[tuple[int, str, str, str]] = []
+    run: list[tuple[int, str, str]] = []
     sets = file.base.endswith((".yml", ".yaml"))
     for number, line in enumerate([*lines, ""], start=1):
         match = HEADLESS.match(line[:CELLS])
         # "name<tab>= value" is a configuration.
         if match and not (match[2] == ":" and sets) and match[3][:1] not in ("=", ":"):
             value = match[3] if match[2] != "|" else match[3].partition("|")[0]
-            run.append((number, match[1], value.strip(), ""))
+            run.append((number, match[1], value.strip()))
             continue
-        engine = _engine([name for _, name, _, _ in run]) if len(run) >= 5 else None
-        if engine and sum(known.owner(name) == engine for _, name, _, _ in run) >= 5:
-            one = _dump(file, engine, run, run[0][0], False)
-            if one:
-                yield one
+        engine = _engine(name for _, name, _ in run) if len(run) >= 5 else None
+        sure = engine and sum(known.owner(name) == engine for _, name, _ in run) >= 5
+        if sure and (one := _dump(file, engine, run, run[0][0])):
+            yield one
         run = []
 
 
@@ -197,154 +177,84 @@ def _pragmas(lines: Sequence[str], file: File) -> Iterator[Configuration]:
 
 
 def _pg_config(lines: Sequence[str], file: File) -> Iterator[Configuration]:
-    told = [(number, m[1], m[2]) for number, line in enumerate(lines, start=1) if (m := CONFIGURED.fullmatch(line))]
-    names = {name for _, name, _ in told}
-    if not {"BINDIR", "CONFIGURE", "VERSION"} <= names:
+    told = {m[1]: (m[2], file.at(n)) for n, line in enumerate(lines, start=1) if (m := CONFIGURED.fullmatch(line))}
+    if not {"BINDIR", "CONFIGURE", "VERSION"} <= told.keys():
         return
-    found, version = [], ""
-    for number, name, text in told:
-        if name == "VERSION":
-            version = version or release(text)
-        elif name == "CFLAGS":
-            found.append(Setting("cflags", text, file.at(number), name))
-        elif name == "CONFIGURE":
-            for option, value in OPTION.findall(text):
-                if option in CONFIGURE_OPTIONS:
-                    # Of pages and segments in kB and GB; else it is there or is not.
-                    size = f"{value}{'GB' if option == '--with-segsize' else 'kB'}" if value else "on"
-                    found.append(Setting(CONFIGURE_OPTIONS[option], size, file.at(number), option))
-    first = next(number for number, name, _ in told if name == "BINDIR")
-    yield Configuration(file.at(first), "postgresql", "pg_config", tuple(found), source="dump", version=version)
-
-
-def _defaults(lines: Sequence[str], file: File) -> Iterator[Configuration]:
-    """``mysqld --print-defaults`` and ``--verbose --help``, which say what a start would set."""
-    after = 0
-    for number, line in enumerate(lines, start=1):
-        if number <= after:
-            continue
-        if STARTED.fullmatch(line) and number < len(lines):
-            settings = server_commands.of_mysqld(lines[number].split(), file.at(number + 1))
-            engine = known.of_family("mysql", line, file.name)
-            if settings:
-                yield Configuration(
-                    file.at(number + 1), engine, "mysqld --print-defaults", settings, source="command line"
-                )
-        elif line.startswith("and boolean options {FALSE|TRUE}"):
-            found: list[Setting] = []
-            for at in range(number, len(lines)):
-                after = at
-                match = HELP_ROW.fullmatch(lines[at].rstrip())
-                if not match:
-                    if found or at > number + 3:  # a rule, perhaps, then the rows
-                        break
-                    continue
-                value = "" if match[2] in (None, "(No default value)") else match[2]
-                found.append(Setting(known.spelled(match[1]), value, file.at(at + 1), match[1]))
-            if found:
-                engine = known.of_family("mysql", file.name, *lines[:3])
-                yield Configuration(file.at(number), engine, "mysqld --verbose --help", tuple(found), source="dump")
+    options, where = told["CONFIGURE"]
+    found = [
+        # Of pages and segments in kB and GB; else it is there or is not.
+        Setting(name, (value and value + unit) or "on", where, option)
+        for option, value in OPTION.findall(options)
+        for name, unit in [CONFIGURE_OPTIONS.get(option, ("", ""))]
+        if name
+    ]
+    if "CFLAGS" in told:
+        found.append(Setting("cflags", *told["CFLAGS"], "CFLAGS"))
+    version = release(told["VERSION"][0])
+    where = told["BINDIR"][1]
+    yield Configuration(where, "postgresql", "pg_config", tuple(found), source="dump", version=version)
 
 
 def _isql(lines: Sequence[str], file: File) -> Iterator[Configuration | Database]:
     """isql with SET LIST ON, of RDB$CONFIG and MON$DATABASE."""
     held: list[Setting] = []
-    name, database = "", {}
-    first = 0
+    database: dict[str, tuple[str, int]] = {}
+    name = ""
     for number, line in enumerate(lines, start=1):
-        match = LIST_ROW.fullmatch(line.rstrip()) if "$" in line[:5] else None
-        if not match:
+        if "$" not in line[:5] or not (match := LIST_ROW.fullmatch(line.rstrip())):
             continue
         value = (match[2] or "").strip()
-        match match[1]:
-            case "RDB$CONFIG_NAME":
-                name = value
-            case "RDB$CONFIG_VALUE" if name:
-                held.append(Setting(name.lower(), value, file.at(number), name))
-                name = ""
-            case "MON$DATABASE_NAME" | "MON$FORCED_WRITES" | "MON$PAGE_BUFFERS" | "MON$PAGE_SIZE" as column:
-                first = first or number
-                database[column] = (value, number)
+        if match[1] == "RDB$CONFIG_VALUE" and name:
+            held.append(Setting(name.lower(), value, file.at(number), name))
+        name = value if match[1] == "RDB$CONFIG_NAME" else ""
+        if match[1].startswith("MON$"):
+            database[match[1]] = (value, number)
     if held:
         yield Configuration(held[0].where, "firebird", "RDB$CONFIG", tuple(held), source="dump")
-    if "MON$FORCED_WRITES" in database or "MON$PAGE_BUFFERS" in database:
-
-        def count(column: str) -> int | None:
-            text = database.get(column, ("", 0))[0]
-            return int(text) if re.fullmatch(r"\d{1,12}", text) else None
-
-        fields = {
-            "MON$PAGE_SIZE": "page_bytes",
-            "MON$PAGE_BUFFERS": "page_buffers",
-            "MON$FORCED_WRITES": "forced_writes",
-        }
-        forced = count("MON$FORCED_WRITES")
+    amounts = {key: int(text) for key, (text, _) in database.items() if re.fullmatch(r"\d{1,12}", text)}
+    if amounts.keys() & {"MON$FORCED_WRITES", "MON$PAGE_BUFFERS"}:
+        forced = amounts.get("MON$FORCED_WRITES")
         yield Database(
-            file.at(first),
+            file.at(min(line for _, line in database.values())),
             re.split(r"[\\/]", database.get("MON$DATABASE_NAME", (file.name, 0))[0])[-1],
             "firebird",
-            page_bytes=count("MON$PAGE_SIZE"),
-            page_buffers=count("MON$PAGE_BUFFERS"),
+            page_bytes=amounts.get("MON$PAGE_SIZE"),
+            page_buffers=amounts.get("MON$PAGE_BUFFERS"),
             forced_writes=None if forced is None else forced != 0,
-            places=tuple((field, file.at(database[key][1])) for key, field in fields.items() if key in database),
+            places=tuple((what, file.at(database[key][1])) for key, what in OF_DATABASE.items() if key in database),
         )
 
 
-def _json(file: File) -> Iterator[Configuration]:
-    """Rows as objects: ``[{"name": "fsync", "setting": "on"}, …]``. JSON keeps no lines: each is looked for."""
-    try:
-        rows = load_json(file.text)
-    except Broken:
-        return
-    if isinstance(rows, dict):
-        rows = next((value for value in rows.values() if isinstance(value, list)), None)
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        return
-    where: dict[str, int] = {}
-    for number, line in enumerate(file.lines, start=1):
-        for quoted in re.findall(r'"([a-z][\w.]{2,63})"', line[:CELLS]):
-            where.setdefault(quoted, number)
-    names = tuple(dict.fromkeys(key.lower() for row in rows for key in row))
-    table = Table(names, 1)
-    for row in rows:
-        low = {key.lower(): str(value) for key, value in row.items()}
-        cells = tuple(low.get(name, "") for name in names)
-        named = next((low[key] for key in NAMES if key in low), "")
-        table.rows.append((where.get(named, 1), cells))
-    if one := _of_table(table, file):
-        yield one
+OF_DATABASE = {
+    "MON$PAGE_SIZE": "page_bytes",
+    "MON$PAGE_BUFFERS": "page_buffers",
+    "MON$FORCED_WRITES": "forced_writes",
+}
 
 
 def of_lines(lines: Sequence[str], file: File) -> list[Configuration | Database]:
     """What engines say of themselves in ``lines``, whose first is the file's first."""
     found: list[Configuration | Database] = []
-    for table in tables(lines):
-        if one := _of_table(table, file):
-            found.append(one)
-    read = {setting.where.line for one in found if isinstance(one, Configuration) for setting in one.settings}
-    for parse in (_separated, _headless, _pragmas, _pg_config, _defaults, _isql):
-        for part in parse(lines, file):
-            if isinstance(part, Configuration):
-                # A table that two readings recognise is one.
-                settings = tuple(one for one in part.settings if one.where.line not in read)
-                if part.settings and not settings:
-                    continue
-                read |= {one.where.line for one in settings}
-                found.append(replace(part, settings=settings))
-            else:
-                found.append(part)
+    read: set[int | None] = set()
+    ruled = (one for table in tables(lines) if (one := _of_table(table, file)))
+    for part in chain(ruled, *(parse(lines, file) for parse in (_separated, _headless, _pragmas, _pg_config, _isql))):
+        if isinstance(part, Configuration):
+            # A table that two readings recognise is one.
+            settings = tuple(one for one in part.settings if one.where.line not in read)
+            if part.settings and not settings:
+                continue
+            read |= {one.where.line for one in settings}
+            found.append(replace(part, settings=settings))
+        else:
+            found.append(part)
     return found
 
 
 def _read(file: File) -> Sequence[Configuration | Database] | None:
     if file.size > TEXT_MAX or known.is_prose(file.base):
         return None
-    if b"\0" in file.head and file.head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if (b"\0" in file.head and file.head[:2] not in (b"\xff\xfe", b"\xfe\xff")) or not known.holds(file, HINTS):
         return None
-    if not known.holds(file, HINTS):
-        return None
-    if file.text.lstrip()[:1] in ("[", "{"):
-        return list(_json(file)) or None
     return of_lines(file.lines, file) or None
 
 

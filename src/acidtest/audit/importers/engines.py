@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 from acidtest import settings
 from acidtest.audit.bench import (
@@ -29,12 +30,9 @@ from acidtest.audit.bench import (
     EngineName,
     LogEntry,
     Mount,
-    Published,
-    Routine,
     Side,
-    Statement,
-    TableRow,
 )
+from acidtest.audit.declared import is_of
 from acidtest.audit.importers.file import Part
 
 # Folders of an installation that are never its root.
@@ -43,22 +41,16 @@ INNER = frozenset(
 )  # fmt: skip
 # Firebird's on-disk structure and the series that creates it; 4.0 and 5.0 share the major version.
 ODS_SERIES = {
-    (10, 1): "1.5",
-    (11, 0): "2.0",
-    (11, 1): "2.1",
-    (11, 2): "2.5",
-    (12, 0): "3.0",
-    (12, 2): "3.0",
-    (13, 0): "4.0",
-    (13, 1): "5.0",
-}
+    (10, 1): "1.5", (11, 0): "2.0", (11, 1): "2.1", (11, 2): "2.5",
+    (12, 0): "3.0", (12, 2): "3.0", (13, 0): "4.0", (13, 1): "5.0",
+}  # fmt: skip
 # A configuration that lies beside the one in force, and is none.
 KEPT = re.compile(r".*(\.(bak|backup|orig|old|sample|example|dist|template|tmpl|rpmnew|rpmsave|dpkg-\w+)|~)")
 FORKS = frozenset(("mysql", "mariadb"))  # one reads the other's files: only a program, a log or a name tells which
-VERSION_OF = {"postgresql": ("server_version",), "mysql": ("version",), "mariadb": ("version",)}
 NAME_MIN = 3  # characters of a side's name that are looked for in the names of files
 
 Owned = Binary | Configuration | Database | LogEntry
+P = TypeVar("P")
 
 
 @dataclass
@@ -75,33 +67,26 @@ class _Group:
         return {part.where.file for part in self.parts}
 
     def side(self) -> Side:
-        binaries = tuple(part for part in self.parts if isinstance(part, Binary))
-        configurations = tuple(part for part in self.parts if isinstance(part, Configuration))
-        versions = Counter(one.version for one in binaries if one.version and not one.client)
-        versions = versions or Counter(one.version for one in binaries if one.version)
-        told = [version for one in configurations if (version := version_of(one))]
+        def of(kind: type[P]) -> tuple[P, ...]:
+            return tuple(part for part in self.parts if isinstance(part, kind))
+
+        versions = Counter(one.version for one in of(Binary) if one.version and not one.client)
+        versions = versions or Counter(one.version for one in of(Binary) if one.version)
+        told = [one.version for one in of(Configuration)]
         return Side(
             name=self.name,
             engine=self.engine,
             version=versions.most_common(1)[0][0] if versions else max(told, key=len, default=""),
-            binaries=binaries,
-            configurations=configurations,
-            databases=tuple(part for part in self.parts if isinstance(part, Database)),
-            log=tuple(part for part in self.parts if isinstance(part, LogEntry)),
-            mounts=tuple(part for part in self.parts if isinstance(part, Mount)),
-            accounts=tuple(part for part in self.parts if isinstance(part, Account)),
+            binaries=of(Binary),
+            configurations=of(Configuration),
+            databases=of(Database),
+            log=of(LogEntry),
+            mounts=of(Mount),
+            accounts=of(Account),
         )
 
 
-def version_of(one: Configuration) -> str:
-    """The engine's version as a configuration says it; a dump has it among its settings."""
-    if one.version or one.source != "dump":
-        return one.version
-    said = next((setting for name in VERSION_OF.get(one.engine, ()) if (setting := one.get(name))), None)
-    return (re.match(r"[\d.]*", said.value) or [""])[0].strip(".") if said else ""
-
-
-def homes(names: Iterable[str]) -> set[str]:
+def _homes(names: Iterable[str]) -> set[str]:
     """The folders that hold an engine, given the names of all programs and configurations."""
     folders = set()
     for name in names:
@@ -116,9 +101,8 @@ def homes(names: Iterable[str]) -> set[str]:
 
 def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
     """The sides of a kit, in order of their names, given each part with the file that it was read from."""
-    mine = [(name, part) for name, part in parts if not isinstance(part, Published | Routine | Statement | TableRow)]
-    anchored = [name for name, part in mine if isinstance(part, Binary) or _is_file(part)]
-    roots = homes(anchored)
+    mine = [(name, part) for name, part in parts if isinstance(part, Owned | Mount | Account)]
+    roots = _homes(name for name, part in mine if isinstance(part, Binary) or _is_file(part))
     held: dict[str, list[Part]] = defaultdict(list)
     loose: list[Part] = []
     common: list[Part] = []  # beside the folders of engines
@@ -126,23 +110,18 @@ def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
     mounts: list[Mount] = []  # of named ones
     passing: list[Configuration] = []
     for name, part in mine:
-        home = _home(name, roots)
-        if isinstance(part, Configuration) and part.side:
-            named.append(part)
-        elif isinstance(part, Configuration) and not _is_file(part):
-            passing.append(part)
+        home = next((str(above) for above in PurePosixPath(name).parents if str(above) in roots), None)
+        if isinstance(part, Configuration) and (part.side or not _is_file(part)):
+            (named if part.side else passing).append(part)
         elif isinstance(part, Mount) and part.side:
             mounts.append(part)
         elif home is not None:
             held[home].append(part)
-        elif isinstance(part, Binary | Configuration):
-            common.append(part)
         else:
-            loose.append(part)
+            (common if isinstance(part, Binary | Configuration) else loose).append(part)
     groups = [group for home in sorted(held) for group in _of_home(home, held[home], loose)]
     groups += _of_all(common, groups, loose)
-    groups = _with_named(groups, named)
-    groups = _with_passing(groups, passing)
+    groups = _with_passing(_with_named(groups, named), passing)
     strays: dict[tuple[str, str], _Group] = {}
     known = [(group, group.side()) for group in groups]
     alike: dict[tuple[EngineName, str | None], list[_Group]] = {}
@@ -150,28 +129,17 @@ def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
         if isinstance(one, Database | LogEntry):
             key = one.engine, _series(one)
             if key not in alike:
-                alike[key] = [group for group, side in known if made(side, one)]
-            fitting = alike[key]
-            if len(fitting) == 1:
-                fitting[0].parts.append(one)
-            else:
-                file = one.where.file
-                strays.setdefault((file, one.engine), _Group(file, one.engine, "")).parts.append(one)
+                alike[key] = [group for group, side in known if _made(side, *key)]
+            file = one.where.file
+            stray = _Group(file, one.engine, "")
+            group = alike[key][0] if len(alike[key]) == 1 else strays.setdefault((file, one.engine), stray)
+            group.parts.append(one)
     groups = [*sorted(groups, key=lambda group: group.name), *strays.values()]
     for group in groups:
         group.parts += [one for one in loose if isinstance(one, Mount | Account)]
         called = {(one.where.file, one.side) for one in group.parts if isinstance(one, Configuration)}
         group.parts += [one for one in mounts if (one.where.file, one.side) in called]
     return [group.side() for group in groups]
-
-
-def _home(name: str, roots: Set[str]) -> str | None:
-    """The nearest of ``roots`` that is a folder above ``name``."""
-    while "/" in name:
-        name = name.rpartition("/")[0]
-        if name in roots:
-            return name
-    return "." if "." in roots else None
 
 
 def _is_file(part: Part) -> bool:
@@ -182,28 +150,24 @@ def _of_home(home: str, parts: Sequence[Part], loose: list[Part]) -> Iterator[_G
     """The engines in one folder, and of each its configurations that cannot be in force together. What is of another
     engine there goes to ``loose``."""
     owned = [part for part in parts if isinstance(part, Owned)]
-    order = {id(part): n for n, part in enumerate(parts)}
-    engine_of = _forks(owned)
+    # A ``my.cnf`` beside MariaDB's program is MariaDB's.
+    sure = {part.engine for part in owned if isinstance(part, Binary | LogEntry) and part.engine in FORKS}
+    fork = next(iter(sure)) if len(sure) == 1 else None
+    engine_of = {part.engine: (part.engine in FORKS and fork) or part.engine for part in owned}
     anchors = dict.fromkeys(engine_of[part.engine] for part in owned if isinstance(part, Binary | Configuration))
-    groups: list[_Group] = []
+    everywhere: list[Part] = [part for part in parts if isinstance(part, Mount | Account)]
     for engine in anchors:
         of = [part for part in owned if engine_of[part.engine] == engine]
         clusters = _clusters([part for part in of if isinstance(part, Configuration)])
         for n, cluster in enumerate(clusters or [[]]):
             # One program serves each configuration, and each may have been run on the databases.
-            shared = [
-                part for part in of if isinstance(part, Binary | Database) or (n == 0 and isinstance(part, LogEntry))
-            ]
-            whole: list[Part] = sorted([*shared, *cluster], key=lambda part: order[id(part)])
+            shared = Binary | Database if n else Binary | Database | LogEntry
+            mine = set(map(id, cluster))
+            whole: list[Part] = [part for part in of if id(part) in mine or isinstance(part, shared)]
             alone = len(clusters) < 2 and len(anchors) == 1 and home not in ("", ".")
-            groups.append(_Group(home if alone else (cluster or whole)[0].where.file, engine, home, whole))
-    for part in parts:
-        if isinstance(part, Mount | Account):
-            for group in groups:
-                group.parts.append(part)
-        elif isinstance(part, Database | LogEntry) and engine_of[part.engine] not in anchors:
-            loose.append(part)
-    yield from groups
+            name = home if alone else (cluster or whole)[0].where.file
+            yield _Group(name, engine, home, whole + everywhere)
+    loose += [part for part in owned if isinstance(part, Database | LogEntry) and engine_of[part.engine] not in anchors]
 
 
 def _of_all(common: Sequence[Part], groups: Sequence[_Group], loose: list[Part]) -> list[_Group]:
@@ -222,47 +186,29 @@ def _of_all(common: Sequence[Part], groups: Sequence[_Group], loose: list[Part])
     return new
 
 
-def _forks(owned: Sequence[Owned]) -> dict[EngineName, EngineName]:
-    """What each engine that is named in a folder is in fact: a ``my.cnf`` beside MariaDB's program is MariaDB's."""
-    engines = {part.engine: part.engine for part in owned}
-    sure = {part.engine for part in owned if isinstance(part, Binary | LogEntry) and part.engine in FORKS}
-    if len(sure) == 1:
-        engines |= dict.fromkeys(FORKS & set(engines), next(iter(sure)))
-    return engines
-
-
 def _clusters(configurations: Sequence[Configuration]) -> list[list[Configuration]]:
     """Configurations of one engine in one folder, apart where they cannot be in force together: two whole ones that set
     the same names, but not all to the same."""
-    main = [one for one in configurations if one.kind not in PARTS and not _fragment(one)]
+    # A file in "conf.d" is read with all others there.
+    main: list[Configuration] = []
+    beside: list[Configuration] = []
+    for one in configurations:
+        partial = one.kind in PARTS or PurePosixPath(one.where.file).parent.name.lower().endswith(".d")
+        (beside if partial else main).append(one)
     real = [one for one in main if not KEPT.fullmatch(one.where.file.lower())] or main
     alike: dict[frozenset[tuple[str, str]], list[Configuration]] = defaultdict(list)
     for one in real:
-        alike[frozenset(_values(one).items())].append(one)
+        alike[frozenset({setting.name: setting.value for setting in one.settings}.items())].append(one)
     # What sets nothing joins any.
     clusters: list[tuple[dict[str, str], list[Configuration]]] = []
-    for of in sorted(alike.values(), key=lambda of: not of[0].settings):
-        values = _values(of[0])
-        fits = next((cluster for cluster in clusters if cluster[0].keys().isdisjoint(values)), None)
-        if fits is None:
-            clusters.append((values, list(of)))
-        else:
-            fits[0].update(values)
-            fits[1].extend(of)
-    mains = set(map(id, main))
-    beside = [one for one in configurations if id(one) not in mains]
-    if not clusters:
-        return [beside] if beside else []
-    return [[*cluster, *beside] for _, cluster in clusters]
-
-
-def _values(one: Configuration) -> dict[str, str]:
-    return {setting.name: setting.value for setting in one.settings}
-
-
-def _fragment(one: Configuration) -> bool:
-    """Whether it lies in a folder whose files are all read: "conf.d"."""
-    return PurePosixPath(one.where.file).parent.name.lower().endswith(".d")
+    for pairs, of in sorted(alike.items(), key=lambda one: not one[0]):
+        values = dict(pairs)
+        fits = next((cluster for cluster in clusters if cluster[0].keys().isdisjoint(values)), ({}, []))
+        if not fits[1]:
+            clusters.append(fits)
+        fits[0].update(values)
+        fits[1].extend(of)
+    return [[*cluster, *beside] for _, cluster in clusters] or ([beside] if beside else [])
 
 
 def _with_named(groups: list[_Group], named: Sequence[Configuration]) -> list[_Group]:
@@ -271,27 +217,22 @@ def _with_named(groups: list[_Group], named: Sequence[Configuration]) -> list[_G
     for one in named:
         by_name[str(PurePosixPath(one.where.file).parent), one.side].append(one)
     engines = Counter(of[0].engine for of in by_name.values())
-    base: dict[int, list[_Group]] = defaultdict(list)
+    names = Counter(name for _, name in by_name)
+    takers: dict[int, list[_Group]] = defaultdict(list)
     new: list[_Group] = []
     for (folder, name), of in by_name.items():
         engine = of[0].engine
-        own = [group for group in groups if _same(group.engine, engine) and _is_named(group, folder, name, of)]
-        alone = [group for group in groups if _same(group.engine, engine)]
-        found = own[:1] or (alone if len(alone) == 1 and engines[engine] == 1 else [])
-        known = [one for one in by_name if one[1] == name]
-        group = _Group(name if len(known) == 1 else f"{folder}: {name}", engine, folder, list(of))
-        if found:
-            base[id(found[0])].append(group)
-        else:
-            new.append(group)
+        alike = [group for group in groups if _same(group.engine, engine)]
+        own = [group for group in alike if _is_named(group, folder, name, of)]
+        base = own[:1] or (alike if len(alike) == 1 and engines[engine] == 1 else [])
+        group = _Group(name if names[name] == 1 else f"{folder}: {name}", engine, folder, list(of))
+        (takers[id(base[0])] if base else new).append(group)
     for group in groups:
-        takers = base[id(group)]
-        if len(takers) == 1:
-            group.parts += takers[0].parts
-            new.append(group)
-        elif takers:  # several servers are given one configuration
-            new += [replace(taker, parts=[*group.parts, *taker.parts]) for taker in takers]
+        of_it = takers[id(group)]
+        if len(of_it) > 1:  # several servers are given one configuration
+            new += [replace(taker, parts=[*group.parts, *taker.parts]) for taker in of_it]
         else:
+            group.parts += [part for taker in of_it for part in taker.parts]
             new.append(group)
     return new
 
@@ -302,7 +243,7 @@ def _same(one: EngineName | None, other: EngineName | None) -> bool:
 
 def _is_named(group: _Group, folder: str, name: str, of: Sequence[Configuration]) -> bool:
     """Whether a group is what a file in ``folder`` calls by this name."""
-    if any(file in group.files for one in of for file in one.reads):
+    if any(is_of(file, one.reads) for one in of for file in group.files):
         return True
     path = PurePosixPath(group.home)
     return path.name.lower() == name.lower() and (folder == "." or PurePosixPath(folder) in path.parents)
@@ -346,16 +287,15 @@ def _says(one: Configuration) -> tuple[str, frozenset[tuple[str, str]]]:
     """What two must have alike to be of one server. A dump has names and times in it that are never the same twice."""
     engine = settings.of(one.engine)
     of = [setting for setting in one.settings if one.source != "dump" or setting.name in engine.known]
-    return version_of(one), frozenset((setting.name, engine.alike(setting.name, setting.value)) for setting in of)
+    return one.version, frozenset((setting.name, engine.alike(setting.name, setting.value)) for setting in of)
 
 
 def _told_of(one: Configuration, groups: Sequence[_Group]) -> Sequence[_Group]:
     """Which of these sides a configuration without a folder of its own is of; all, where nothing tells."""
     path = PurePosixPath(one.where.file)
-    version = version_of(one)
     below = [group for group in groups if group.home not in ("", ".") and PurePosixPath(group.home) in path.parents]
     called = [group for group in groups if _name_in(group.name, one.where.file)]
-    aged = [group for group in groups if version and (of := group.side().version) and _one_version(of, version)]
+    aged = [group for group in groups if one.version and _one_version(group.side().version, one.version)]
     wholly = [group for group in below if group in called]
     found = wholly or below or called or aged
     if not found and one.source == "dump" and len(groups) > 1:
@@ -371,7 +311,7 @@ def _name_in(name: str, file: str) -> bool:
 
 
 def _one_version(one: str, other: str) -> bool:
-    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+    return bool(one) and (f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}."))
 
 
 def _series(part: Owned) -> str | None:
@@ -379,9 +319,6 @@ def _series(part: Owned) -> str | None:
     return ODS_SERIES.get(part.ods) if isinstance(part, Database) and part.ods else None
 
 
-def made(side: Side, part: Owned) -> bool:
-    """Whether ``part``, which lies elsewhere, can be of this side."""
-    if part.engine != side.engine:
-        return False
-    series = _series(part)
-    return series is None or not side.version or side.version.startswith(f"{series}.")
+def _made(side: Side, engine: EngineName, series: str | None) -> bool:
+    """Whether a database or log of this engine and series, which lies elsewhere, can be of this side."""
+    return engine == side.engine and (not series or not side.version or side.version.startswith(f"{series}."))

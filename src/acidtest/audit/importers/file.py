@@ -17,22 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from acidtest.audit.bench import (
-    Account,
-    Binary,
-    Configuration,
-    Database,
-    Harness,
-    LogEntry,
-    Mount,
-    Published,
-    Routine,
-    Statement,
-    TableRow,
-    Where,
-)
+from acidtest.audit import bench
+from acidtest.audit.bench import Where
 from acidtest.finding import Evidence
 
 TEXT_BYTES_MAX = 16 << 20  # of a text that is taken as a whole; what is longer is read so far
@@ -48,25 +36,16 @@ BINARY_SHARE = 8  # bytes of a program that count as one: they are only looked t
 FILES_MAX = 20_000  # that are opened
 TEXTS_MAX = 4_000  # of these, texts: every importer looks into one, which takes a millisecond or two
 PARTS_MAX = 20_000  # results, sentences, configurations and so on of a kit, which are held against one another
+SPENT = "was not read to its end: the audit has read as much as it may"
 WORDS_SPENT = "the audit has looked through as many words as it may"
-CODINGS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-           (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+MARK = "\ufeff"  # of the order of bytes
+CODINGS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+           (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
 
 Part = (
-    Account
-    | Binary
-    | Configuration
-    | Database
-    | LogEntry
-    | Harness
-    | Mount
-    | Published
-    | Routine
-    | Statement
-    | TableRow
-)
-
-
+    bench.Account | bench.Binary | bench.Configuration | bench.Database | bench.Harness | bench.LogEntry | bench.Mount
+    | bench.Published | bench.Routine | bench.Statement | bench.TableRow
+)  # fmt: skip
 Answer = TypeVar("Answer")
 
 
@@ -82,10 +61,6 @@ class Spent(Exception):
     """The audit has read as much as it may."""
 
 
-class SpentProse(Spent):
-    """It has looked through as many words as it may; figures and settings are read all the same."""
-
-
 @dataclass
 class Budget:
     """How much the audit may still read, of all files together."""
@@ -96,23 +71,11 @@ class Budget:
     texts: int = TEXTS_MAX
     parts: int = PARTS_MAX
 
-    def spend(self, amount: int) -> None:
+    def spend(self, amount: int = 1, of: Literal["bytes", "files", "texts"] = "bytes") -> None:
         """Raises Spent."""
-        self.bytes -= amount
-        if self.bytes < 0:
-            raise Spent
-
-    def open(self) -> None:
-        """Raises Spent."""
-        self.files -= 1
-        if self.files < 0:
-            raise Spent
-
-    def text(self) -> None:
-        """Raises Spent."""
-        self.texts -= 1
-        if self.texts < 0:
-            raise Spent
+        setattr(self, of, getattr(self, of) - amount)
+        if getattr(self, of) < 0:
+            raise Spent(SPENT)
 
 
 @dataclass(frozen=True)
@@ -155,13 +118,13 @@ class File:
     @cached_property
     def _begin(self) -> tuple[int, bytes]:
         """Its size and its first bytes."""
-        self.budget.open()
+        self.budget.spend(of="files")
         with self.opened() as file:
             size = os.fstat(file.fileno()).st_size
             self.budget.spend(min(size, HEAD_BYTES))
             head = file.read(min(size, HEAD_BYTES)) or b""
         if head and b"\0" not in head[:SNIFFED_BYTES]:
-            self.budget.text()
+            self.budget.spend(of="texts")
         return size, head
 
     @property
@@ -205,7 +168,7 @@ class File:
         """The lines of a text that is looked through for what it says, which is slow: all those of a kit together may
         have ``PROSE_CHARACTERS``."""
         if self.budget.prose <= 0:
-            raise SpentProse
+            raise Spent(f"was not looked through for what it says: {WORDS_SPENT}")
         taken: list[str] = []
         for line in self.lines:
             if self.budget.prose <= 0:
@@ -218,7 +181,7 @@ class File:
     @cached_property
     def first_lines(self) -> list[str]:
         """The whole lines of its first bytes."""
-        lines = _text(self.head, self.coding).split("\n")
+        lines = _decoder(self.coding).decode(self.head).removeprefix(MARK).split("\n")
         return lines[:-1] if lines[-1] == "" or (self.size > HEAD_BYTES and len(lines) > 1) else lines
 
     def stream(self) -> Iterator[str]:
@@ -257,9 +220,9 @@ class File:
                 self.left_out(f"is larger than is read of one file: {size:,} bytes, of which {most:,} were read")
 
     def _blocks(self, most: int) -> Iterator[str]:
-        decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(self.coding)("replace"), translate=True)
+        decoder = _decoder(self.coding)
         for _, block in self.data(most, share=1):
-            yield decoder.decode(block)
+            yield decoder.decode(block).removeprefix(MARK)
         yield decoder.decode(b"", final=True)
 
     def _cut(self, line: str, number: int) -> str:
@@ -289,10 +252,8 @@ class File:
         return Where(self.name, line)
 
 
-def _text(raw: bytes, coding: str) -> str:
-    """As much of ``raw`` as is whole characters, in the words of ``File.text``."""
-    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(coding)("replace"), translate=True)
-    return decoder.decode(raw)
+def _decoder(coding: str) -> io.IncrementalNewlineDecoder:
+    return io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(coding)("replace"), translate=True)
 
 
 def _extent(descriptor: int, at: int, size: int) -> tuple[int, int]:

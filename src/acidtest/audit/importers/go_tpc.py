@@ -7,11 +7,13 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from acidtest.audit.amounts import NUMBER, figures, number
 from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import rows
+from acidtest.audit.importers.outputs import picked
 
 PLAIN = re.compile(r"[\s>]*\[(Summary|Current)\] ([A-Z_]{1,30}) +- (Takes\(s\): .+)")
 COLUMNS = ("Takes(s)", "Count", "TPM", "Sum(ms)", "Avg(ms)", "50th(ms)", "90th(ms)", "95th(ms)", "99th(ms)",
@@ -21,7 +23,7 @@ TOTAL = re.compile(rf"[\s>]*tpmC: {NUMBER}(?:, tpmTotal: {NUMBER})?, efficiency:
 TOTAL_TABLE = re.compile(rf"\s*\| *{NUMBER} *\| *{NUMBER} *\| *{NUMBER}% *\|\s*")
 TOTAL_HEAD = re.compile(r"\s*\| *TPMC *\| *TPMTOTAL *\|", re.IGNORECASE)
 WORKERS = re.compile(r"\s*Finished: (\d{1,9}) OLTP workers")
-NAMES = (("mean", "Avg(ms)"), ("p50", "50th(ms)"), ("p95", "95th(ms)"), ("p99", "99th(ms)"), ("max", "Max(ms)"))
+NAMES = {"mean": "Avg(ms)", "p50": "50th(ms)", "p95": "95th(ms)", "p99": "99th(ms)", "max": "Max(ms)"}
 CEILING_MS = 16_000.0  # measurement.DefaultMaxLatency; its histogram has one significant figure
 TPMC_PER_WAREHOUSE = 12.86  # specWarehouseFactor
 
@@ -37,9 +39,8 @@ class _Run:
 
 
 def _read(file: File) -> Sequence[Published | Statement] | None:
-    if not any("[Summary]" in line or "[Current]" in line for line in file.first_lines):
-        return None
-    if not any("Takes(s)" in line or TABLE.fullmatch(line) for line in file.first_lines):
+    phases = [line for line in file.first_lines if "[Summary]" in line or "[Current]" in line]
+    if not any("Takes(s)" in line or TABLE.fullmatch(line) for line in phases):
         return None
     runs = [_Run()]
     in_total = False
@@ -55,10 +56,8 @@ def _read(file: File) -> Sequence[Published | Statement] | None:
             elif operation == "NEW_ORDER" and "TPM" in values:
                 run.current.append(values["TPM"] / 60)
                 run.takes_s = values.get("Takes(s)") or run.takes_s
-        total = TOTAL.match(line) or (TOTAL_TABLE.fullmatch(line) if in_total else None)
-        if total:
-            run.total = (float(total[1]), float(total[2]) if total[2] else None, float(total[3]))
-            run.line = number_
+        if total := TOTAL.match(line) or (TOTAL_TABLE.fullmatch(line) if in_total else None):
+            run.total, run.line = (float(total[1]), number(total[2]), float(total[3])), number_
         elif line.startswith("[{") and '"tpmC"' in line:
             run.total, run.line = _json_total(line, number_), number_
         elif match := WORKERS.match(line):
@@ -67,13 +66,11 @@ def _read(file: File) -> Sequence[Published | Statement] | None:
     whole = [run for run in runs if run.summary]
     if not whole and not runs[-1].current:
         raise Broken("is go-tpc's output without a figure")
-    parts: list[Published | Statement] = [_published(run, file) for run in whole or runs]
-    parts += [
-        Statement(file.at(run.line), "tpc-word", f"tpmC: {run.total[0]:,.1f}", run.total[0])
-        for run in whole
-        if run.total
+    words = ((run.line, run.total[0]) for run in whole if run.total)
+    return [
+        *(_published(run, file) for run in whole or runs),
+        *(Statement(file.at(at), "tpc-word", f"tpmC: {tpmc:,.1f}", tpmc) for at, tpmc in words),
     ]
-    return parts
 
 
 def _measured(line: str) -> list[tuple[str, str, dict[str, float]]]:
@@ -85,24 +82,26 @@ def _measured(line: str) -> list[tuple[str, str, dict[str, float]]]:
         columns = zip(COLUMNS, match[3].split("|"), strict=False)
         return [(match[1], match[2], figures({name: number(value) for name, value in columns}))]
     if line.startswith("[{") and '"Prefix"' in line:
-        try:
-            of = rows(json.loads(line))
-        except (ValueError, RecursionError):
-            return []
-        phases = [(str(one.get("Prefix", "")).strip(" []"), str(one.get("Operation", "")), one) for one in of]
-        return [(p, o, figures({n: number(one.get(n)) for n in COLUMNS})) for p, o, one in phases]
+        return [
+            (str(of.get("Prefix", "")).strip(" []"), str(of.get("Operation", "")), picked(of, {n: n for n in COLUMNS}))
+            for of in _objects(line)
+        ]
     return []
 
 
-def _json_total(line: str, at: int) -> tuple[float, float | None, float] | None:
+def _objects(line: str) -> list[dict[str, Any]]:
     try:
-        totals = rows(json.loads(line))
+        return rows(json.loads(line))
     except (ValueError, RecursionError):
-        raise Broken("holds a total of go-tpc that is no JSON", at) from None
-    if not totals:
-        return None
-    new_orders, efficiency = number(totals[0].get("tpmC")), number(str(totals[0].get("efficiency", "")).rstrip("%"))
-    return None if new_orders is None else (new_orders, number(totals[0].get("tpmTotal")), efficiency or 0.0)
+        return []
+
+
+def _json_total(line: str, at: int) -> tuple[float, float | None, float] | None:
+    of = next(iter(_objects(line)), None)
+    if of is None:
+        raise Broken("holds a total of go-tpc that is no JSON", at)
+    new_orders, efficiency = number(of.get("tpmC")), number(str(of.get("efficiency", "")).rstrip("%"))
+    return None if new_orders is None else (new_orders, number(of.get("tpmTotal")), efficiency or 0.0)
 
 
 def _published(run: _Run, file: File) -> Published:
@@ -114,25 +113,12 @@ def _published(run: _Run, file: File) -> Published:
     efficiency = run.total[2] if run.total else 0.0
     warehouses = round(nopm / (TPMC_PER_WAREHOUSE * efficiency / 100)) if nopm and efficiency else None
     return Published(
-        file.at(run.line or 1),
-        "go-tpc",
-        file.base,
-        rate=tpm / 60 if good else None,
-        tpm=tpm if good else None,
-        nopm=nopm,
-        terminals=run.workers,
-        measured_s=new_order.get("Takes(s)"),
-        latency_ms=figures({name: new_order.get(key) for name, key in NAMES}),
-        latency_from="actual start",
-        errors=int(sum(failed)) if good else None,
-        series=tuple(run.current),
-        interval_s=run.takes_s,
-        ceiling_ms=CEILING_MS,
-        warehouses=warehouses,
-        script="TPC-C" if new_order else "",
-        scale=float(warehouses) if warehouses else None,
-        written=f"tpmC: {nopm}" if run.total else "",
-    )
+        file.at(run.line or 1), "go-tpc", file.base, rate=tpm / 60 if good else None, tpm=tpm if good else None,
+        nopm=nopm, terminals=run.workers, measured_s=new_order.get("Takes(s)"), latency_ms=picked(new_order, NAMES),
+        latency_from="actual start", errors=int(sum(failed)) if good else None, series=tuple(run.current),
+        interval_s=run.takes_s, ceiling_ms=CEILING_MS, warehouses=warehouses, script="TPC-C" if new_order else "",
+        scale=float(warehouses) if warehouses else None, written=f"tpmC: {nopm}" if run.total else "",
+    )  # fmt: skip
 
 
 IMPORTER = Importer("go-tpc output", _read)

@@ -4,37 +4,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from acidtest.audit.amounts import NUMBER, figures, number, whole
+from acidtest.audit.amounts import NUMBER, number, whole
 from acidtest.audit.bench import EngineName, Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import SERIES_MAX, load, rows, table
+from acidtest.audit.importers.outputs import line_of, picked
 from acidtest.families import PRODUCTS
 
 # "Vuser 1:TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM", and up to 3.2
 # "… System achieved 60501 SQL Server TPM at 13207 NOPM"
-RESULT = re.compile(r"\bSystem achieved (\d{1,12}) NOPM from (\d{1,12}) ([A-Za-z0-9 ]{1,40}?) TPM")
-RESULT_OLD = re.compile(r"\bSystem achieved (\d{1,12}) ([A-Za-z0-9 ]{1,40}?) TPM at (\d{1,12}) NOPM")
+RESULT = re.compile(
+    r"\bSystem achieved (?:(\d{1,12}) NOPM from (\d{1,12}) ([A-Za-z0-9 ]{1,40}?) TPM|"
+    r"(\d{1,12}) ([A-Za-z0-9 ]{1,40}?) TPM at (\d{1,12}) NOPM)"
+)
 # What a log has and a text about HammerDB has not.
 HINT = re.compile(
     r"^HammerDB CLI v|^Hammerdb Log @|^(?:Vuser \d{1,6}:)?TEST RESULT : System achieved|"
     r"^[\s\"'\[,\d:-]{0,60}(?:Vuser \d{1,6}:)?TEST RESULT : System achieved \d|^\W{0,9}System achieved \d|"
     r"^(?:Vuser 1:)?>>>>> (?:PROC:|VIRTUAL USER|SUMMARY OF)|^Vuser 1[: ]"
 )
-USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured")
-RAMP_UP = re.compile(r"rampup time of (\d{1,6}) minutes")
-PERIOD = re.compile(r"Timing test period of (\d{1,6}) in minutes")
+FACTS = {
+    "users": re.compile(r"(\d{1,6}) Active Virtual Users configured"),
+    "ramp_up": re.compile(r"rampup time of (\d{1,6}) minutes"),
+    "period": re.compile(r"Timing test period of (\d{1,6}) in minutes"),
+}
 FAILED = re.compile(r"Vuser \d{1,6}:FINISHED FAILED")
 SUMMARY = re.compile(r">>>>> (?:SUMMARY OF|COMBINED METRICS)")
 USER = re.compile(r">>>>> VIRTUAL USER")
 PROCEDURE = re.compile(r">>>>> PROC: (\w{1,30})")
 PROFILED = re.compile(rf"\b(AVG|MAX|P99|P95|P50): {NUMBER}ms")
-SHORT = {"AVG": "mean", "MAX": "max", "P99": "p99", "P95": "p95", "P50": "p50"}
+SHORT = {"AVG": "mean", "P50": "p50", "P95": "p95", "P99": "p99", "MAX": "max"}
+TIMES = {short: f"{name.lower()}_ms" for name, short in SHORT.items()}
 NEW_ORDER = "NEWORD"
 REPORT = b"hammerdb-job-report-v1"
 
@@ -48,16 +55,13 @@ def _log(file: File) -> Sequence[Published] | None:
     summed, procedure = False, ""
     profile: dict[str, float] = {}
     for at, line in enumerate(file.stream(), start=1):
-        for name, pattern in (("users", USERS), ("ramp_up", RAMP_UP), ("period", PERIOD)):
+        for name, pattern in FACTS.items():
             if match := pattern.search(line):
                 facts[name] = int(match[1])
                 begun = at if name == "period" else begun
         failed += FAILED.search(line) is not None
         if match := RESULT.search(line):
-            runs.append(_result(file, at, float(match[1]), float(match[2]), match[3], facts))
-            begun = 0
-        elif match := RESULT_OLD.search(line):
-            runs.append(_result(file, at, float(match[3]), float(match[1]), match[2], facts))
+            runs.append(_result(file, at, match[1] or match[6], match[2] or match[4], match[3] or match[5], facts))
             begun = 0
         elif SUMMARY.search(line):
             summed, procedure, profile = True, "", {}
@@ -77,32 +81,22 @@ def _log(file: File) -> Sequence[Published] | None:
     return runs
 
 
-def _result(file: File, at: int, nopm: float, tpm: float, engine: str, facts: dict[str, int]) -> Published:
+def _result(file: File, at: int, nopm: str, tpm: str, engine: str, facts: dict[str, int]) -> Published:
     return Published(
-        file.at(at),
-        "hammerdb",
-        file.base,
-        rate=tpm / 60 if tpm else None,
-        tpm=tpm or None,
-        nopm=nopm,
-        terminals=facts.get("users"),
-        measured_s=facts["period"] * 60.0 if facts.get("period") else None,
-        warmup_s=facts["ramp_up"] * 60.0 if "ramp_up" in facts else None,
-        engine=_engine(engine),
-        script="TPROC-C",
-        written=f"{nopm:.0f} NOPM from {tpm:.0f} {engine} TPM",
-    )
+        file.at(at), "hammerdb", file.base, rate=float(tpm) / 60 or None, tpm=float(tpm) or None, nopm=float(nopm),
+        terminals=facts.get("users"), measured_s=facts["period"] * 60.0 if facts.get("period") else None,
+        warmup_s=facts["ramp_up"] * 60.0 if "ramp_up" in facts else None, engine=_engine(engine), script="TPROC-C",
+        written=f"{nopm} NOPM from {tpm} {engine} TPM",
+    )  # fmt: skip
 
 
 def _json(file: File) -> Sequence[Published] | None:
     """The summary of a job, or its timing alone."""
-    if file.head.lstrip()[:1] != b"{":
-        return None
-    if REPORT in file.head:
+    if file.head.lstrip()[:1] == b"{" and REPORT in file.head:
         return [_report(table(load(file)), file)]
-    if b'"NEWORD"' in file.head and b'"p99_ms"' in file.head:
-        timing = table(table(load(file)).get(NEW_ORDER))
-        return [Published(file.at(1), "hammerdb", file.base, latency_ms=_timing(timing), latency_from="actual start")]
+    if file.head.lstrip()[:1] == b"{" and b'"NEWORD"' in file.head and b'"p99_ms"' in file.head:
+        times = picked(table(table(load(file)).get(NEW_ORDER)), TIMES)
+        return [Published(file.at(1), "hammerdb", file.base, latency_ms=times, latency_from="actual start")]
     return None
 
 
@@ -114,56 +108,34 @@ def _report(report: dict[str, Any], file: File) -> Published:
         (one for one in rows(table(report.get("response_times")).get("rows")) if one.get("name") == NEW_ORDER), {}
     )
     series, interval = _counted(report, ramp_up or 0.0, duration)
-    at = file.text.find('"nopm"')
     return Published(
-        file.at(file.text.count("\n", 0, at) + 1 if at >= 0 else 1),
-        "hammerdb",
-        f"{job.get('benchmark', '')} {file.base}"[:200].strip(),
-        rate=tpm / 60 if tpm else None,
-        tpm=tpm,
-        nopm=nopm,
+        file.at(line_of(file, '"nopm"')), "hammerdb", f"{job.get('benchmark', '')} {file.base}"[:200].strip(),
+        rate=tpm / 60 if tpm else None, tpm=tpm, nopm=nopm,
         terminals=whole(result.get("active_virtual_users", asked.get("virtual_users"))),
         took_s=number(result.get("total_query_time_seconds")),  # of TPROC-H
-        measured_s=duration * 60 if duration else None,
-        warmup_s=None if ramp_up is None else ramp_up * 60,
-        latency_ms=_timing(times),
-        latency_from="actual start" if times else "",
-        series=series,
-        interval_s=interval,
-        engine=_engine(str(job.get("database_display") or job.get("database", ""))),
-        warehouses=whole(asked.get("warehouses")),
-        script=str(job.get("benchmark", ""))[:40],
+        measured_s=duration * 60 if duration else None, warmup_s=None if ramp_up is None else ramp_up * 60,
+        latency_ms=picked(times, TIMES), latency_from="actual start" if times else "", series=series,
+        interval_s=interval, engine=_engine(str(job.get("database_display") or job.get("database", ""))),
+        warehouses=whole(asked.get("warehouses")), script=str(job.get("benchmark", ""))[:40],
         scale=number(asked.get("warehouses", asked.get("scale_factor"))),
         written=f"{nopm:.0f} NOPM" if nopm is not None else "",
-    )
-
-
-def _timing(row: dict[str, Any]) -> dict[str, float]:
-    names = (("mean", "avg_ms"), ("p50", "p50_ms"), ("p95", "p95_ms"), ("p99", "p99_ms"), ("max", "max_ms"))
-    return figures({name: number(row.get(key)) for name, key in names})
+    )  # fmt: skip
 
 
 def _counted(report: dict[str, Any], ramp_up: float, duration: float | None) -> tuple[tuple[float, ...], float]:
     """Its count of transactions a second over the timed period, and how far apart the points lie."""
-    counted = rows(table(report.get("transaction_count")).get("series"))
-    points = list(_points(rows(counted[0].get("points")))) if counted else []
+    counted = rows(table(report.get("transaction_count")).get("series"))[:1]
+    points: list[tuple[datetime, float]] = []
+    for one in (point for of in counted for point in rows(of.get("points"))):
+        with suppress(ValueError):
+            at = datetime.strptime(str(one.get("timestamp")), "%Y-%m-%d %H:%M:%S")
+            if (value := number(one.get("value"))) is not None and 1971 < at.year < 9000:
+                points.append((at, value))
     if len(points) < 3 or duration is None or ramp_up + duration > SERIES_MAX:
         return (), 1.0
     begin = points[0][0] + timedelta(minutes=ramp_up)
-    end = begin + timedelta(minutes=duration)
-    kept = tuple(tpm / 60 for at, tpm in points if begin < at <= end)
+    kept = tuple(tpm / 60 for at, tpm in points if begin < at <= begin + timedelta(minutes=duration))
     return kept, max((points[2][0] - points[1][0]).total_seconds(), 1.0)
-
-
-def _points(points: Sequence[dict[str, Any]]) -> Iterator[tuple[datetime, float]]:
-    for one in points:
-        value = number(one.get("value"))
-        try:
-            at = datetime.strptime(str(one.get("timestamp")), "%Y-%m-%d %H:%M:%S")
-        except ValueError:
-            continue
-        if value is not None and 1971 < at.year < 9000:
-            yield at, value
 
 
 def _engine(word: str) -> EngineName | None:

@@ -40,7 +40,7 @@ def _exposed(file: File) -> Sequence[Published] | None:
             continue
         labels = match[3] or ""
         limit = LIMIT.search(labels)
-        key = match[1], LIMIT.sub("", labels).strip(", ") if limit else labels.strip(", ")
+        key = match[1], LIMIT.sub("", labels).strip(", ")
         value = float(match[4]) if match[4] != "NaN" else 0.0
         if match[2] == "bucket" and limit:
             lines.setdefault(key, at)
@@ -62,8 +62,7 @@ def _published(
         return None
     latency = {"mean": scale * whole / count} if whole is not None else {}
     for short, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
-        limit = next((limit for limit in finite if buckets[limit] >= share * count), finite[-1])
-        latency[short] = scale * limit
+        latency[short] = scale * next((limit for limit in finite if buckets[limit] >= share * count), finite[-1])
     return Published(
         file.at(at), "prometheus", f"{name}{{{labels}}}" if labels else name, unit="requests", latency_ms=latency,
         latency_from="actual start", ceiling_ms=scale * finite[-1], parameters={"count": f"{count:.0f}"},

@@ -25,12 +25,6 @@ CALLED: tuple[tuple[EngineName, re.Pattern[str]], ...] = (
     ("sqlite", re.compile(r"sqlite", re.IGNORECASE)),
     ("firebird", re.compile(r"firebird|(?<![a-z])fb(?=[ _-]?\d)|interbase", re.IGNORECASE)),
 )
-# Units of bytes as other languages write them: octets; Cyrillic.
-OTHER_UNITS = {
-    "o": "B", "ko": "kB", "mo": "MB", "go": "GB", "to": "TB",
-    "кб": "kB", "мб": "MB", "гб": "GB", "тб": "TB", "к": "kB", "м": "MB", "г": "GB",
-    "kio": "kB", "mio": "MB", "gio": "GB", "kib": "kB", "mib": "MB", "gib": "GB", "tib": "TB",
-}  # fmt: skip
 AMOUNT = re.compile(r"(\d{1,15}(?:[.,'\u2019\u00a0\u202f ]\d{1,3}){0,5})[ \u00a0\u202f]?([^\W\d_]{0,5})")
 GROUPED = re.compile(r"\d{1,3}(?:([.,'\u2019\u00a0\u202f ])\d{3})(?:\1\d{3}){0,4}")
 
@@ -42,10 +36,7 @@ def is_prose(base: str) -> bool:
 
 def spelled(name: str) -> str:
     """The name as settings are kept: lower case, "_" for "-"; of MySQL without what only says how strict it is."""
-    low = name.strip().lower().replace("-", "_")
-    for prefix in ("loose_", "maximum_"):
-        low = low.removeprefix(prefix)
-    return low
+    return name.strip().lower().replace("-", "_").removeprefix("loose_").removeprefix("maximum_")
 
 
 @cache
@@ -120,9 +111,9 @@ def of_family(engine: EngineName, *texts: str) -> EngineName:
 
 
 def value(written: str) -> str:
-    """A value without quotes and marks, its number as engines write it: "4 Go", "1.024 MB" and "0,9" are "4GB",
+    """A value without quotes and marks, its number as engines write it: "4 GB", "1.024 MB" and "0,9" are "4GB",
     "1024MB" and "0.9". What is no number stays as it is."""
-    bare = written.strip().strip("`*_\"' ;").strip()
+    bare = written.strip("`*_\"' ;\n\t")
     match = AMOUNT.fullmatch(bare) if len(bare) <= 40 else None
     if not match:
         return bare
@@ -132,10 +123,5 @@ def value(written: str) -> str:
         sure = grouped[1] not in ".," or number.count(grouped[1]) > 1
         if sure or (number[0] != "0" and (grouped[1] == "," or unit)):
             number = re.sub(r"\D", "", number)
-    if re.fullmatch(r"\d+,\d+", number):
-        number = number.replace(",", ".")
-    if not re.fullmatch(r"\d+(?:\.\d+)?", number):
-        return bare
-    known_unit = OTHER_UNITS.get(unit.lower(), unit)
-    apart = (unit and known_unit != unit) or " " in bare or "\u00a0" in bare or "\u202f" in bare or number != match[1]
-    return f"{number}{known_unit}" if apart else bare
+    number = re.sub(r"^(\d+),(\d+)$", r"\1.\2", number)
+    return f"{number}{unit}" if re.fullmatch(r"\d+(?:\.\d+)?", number) else bare

@@ -3,171 +3,132 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
-from acidtest.audit.bench import Configuration, Database, EngineName, Mount, Setting
-from acidtest.audit.importers import blocks, dumps, known, shell, statements
+from acidtest.audit.bench import Configuration, Database, Mount, Setting
+from acidtest.audit.importers import blocks, dumps, headings, known, shell, statements, tables
 from acidtest.audit.importers.file import File, Importer
+from acidtest.formats import linear
 
 TEXT_MAX = 2 << 20
-LINE_MAX = 4000
-PLAIN = (".rst", ".adoc", ".asciidoc")  # not Markdown: read line by line
-# A heading of what one might set, and a sentence before a block of it: that is not what was in force.
-ADVICE = re.compile(
+PLAIN = (".rst", ".adoc", ".asciidoc", ".txt")  # not Markdown: read line by line
+# A heading of what one might set, and a line before a block of it: that is not what was in force.
+ADVICE = linear.compile(
     r"recommend|suggest|advice|\btips?\b|best practices?|troubleshoot|\bfaq\b|next steps?|future|to-?do\b|"
-    r"further (?:work|tuning)|alternatives?\b|\bideas?\b|\boptional|for example\b|\be\.g\.|"
-    r"you (?:could|might|should)\b|\bconsider\b|recomend|recommand|empfehl|sugerenc|sugest|\bdicas?\b|consejos?\b|"
+    r"alternatives?\b|further (?:work|tuning)|\bideas?\b|\boptional|for example\b|\be\.g\.|\bconsider\b|"
+    r"you (?:could|might|should)\b|empfehl|recomend|recommand|sugerenc|consejos?\b|"
     r"рекоменд|совет|建议|建議|推荐|推薦|推奨|권장",
-    re.IGNORECASE,
+    linear.IGNORECASE,
 )
-# Columns that hold no value of the benchmark.
-OTHER_HEAD = re.compile(
-    r"\W*(?:default|standard|description|comment|notes?|why|reason|unit|meaning|описание)", re.IGNORECASE
-)
-VALUE_HEAD = re.compile(
-    r"\W*(?:values?|valor|valeur|wert|settings?|current|configured|used|значение|값|值)", re.IGNORECASE
-)
+HEADING = linear.compile(r"\s{0,3}(#{1,6})\s+(.{1,300})")
+INDENTED = ("    ", "\t")
+# Columns that hold no value of the benchmark, and the one that holds all.
+OTHER_HEAD = re.compile(r"\W*(?:default|standard|description|comment|notes?|why|reason|unit|meaning)", re.IGNORECASE)
+VALUE_HEAD = re.compile(r"\W*(?:values?|settings?|current|configured|used)", re.IGNORECASE)
+COLUMNS_MAX = 8
 Part = Configuration | Mount | Database
 
 
-def _parser() -> MarkdownIt:
-    """Blocks and tables alone: what stands in a line is read by our patterns, and would take most of the time."""
-    parser = MarkdownIt("commonmark", {"maxNesting": 20}).enable("table")
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser
+def _shown(lines: Sequence[str]) -> list[bool]:
+    """Of each line whether it stands under no advice."""
+    shown = []
+    above: dict[int, bool] = {}  # whether a heading is advice, by its level
+    fenced = titled = before = False
+    for line in lines:
+        if tables.FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and (match := HEADING.fullmatch(line)):
+            level = len(match[1])
+            advice = titled and ADVICE.search(match[2]) is not None  # the title is of the whole text
+            above = {of: given for of, given in above.items() if of < level} | {level: advice}
+            titled, before = True, False
+        elif not fenced and line.strip() and not line.startswith(INDENTED):
+            before = ADVICE.search(line[: tables.CELL_MAX * 10]) is not None
+        shown.append(not before and not any(above.values()))
+    return shown
 
 
-def _prose(parts: Iterable[Part]) -> Iterator[Part]:
-    for part in parts:
-        yield replace(part, prose=True) if isinstance(part, Configuration) else part
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The lines of each block, from 0: between fences, and those that are indented below an empty line."""
+    fenced = list(tables.blocks(lines))
+    yield from fenced
+    inside = {at for begin, end in fenced for at in range(begin, end)}
+    begin = None
+    for at, line in enumerate([*lines, "end"]):
+        goes_on = at not in inside and (line.startswith(INDENTED) or not line.strip())
+        if begin is not None and not goes_on:
+            yield begin, at
+            begin = None
+        elif begin is None and goes_on and line.strip() and not (at and lines[at - 1].strip()):
+            begin = at
 
 
-def _of_markdown(file: File) -> Iterator[Part]:
-    tokens = _parser().parse("\n".join(file.text.splitlines()))
-    heading, at = "", 0
-    above: dict[str, str] = {}  # the headings that the text stands under, by level
-    before = ""  # the last line above
-    while at < len(tokens):
-        token = tokens[at]
-        line = token.map[0] + 1 if token.map else 1
-        if token.type == "heading_open" and at + 1 < len(tokens):
-            heading = tokens[at + 1].content[:300]
-            title = not above  # of the whole text
-            above = {level: text for level, text in above.items() if level < token.tag}
-            above[token.tag] = "" if title else heading
-            before = ""
-        elif any(ADVICE.search(text) for text in above.values()):
-            pass
-        elif token.type in ("fence", "code_block") and ADVICE.search(before):
-            before = ""
-        elif token.type in ("fence", "code_block"):
-            # A fence's content begins in the line after it.
-            first = line + (token.type == "fence")
-            yield from _prose(_of_block(token, file, first, heading))
-        elif token.type == "table_open":
-            end = next((n for n in range(at, len(tokens)) if tokens[n].type == "table_close"), len(tokens) - 1)
-            yield from _of_table(tokens[at:end], file, heading)
-            at = end
-        elif (token.type == "inline" and tokens[at - 1].type != "heading_open") or token.type == "html_block":
-            before = token.content.rpartition("\n")[2][-LINE_MAX:]
-        at += 1
+def _of_text(file: File) -> Iterator[Part]:
+    lines, above, shown = file.lines, headings.of_lines(file.lines), _shown(file.lines)
+    plain = file.base.endswith(PLAIN)
+    spans = [] if plain else [span for span in _blocks(lines) if shown[min(span[0], len(lines) - 1)]]
+    inside = {at for begin, end in spans for at in range(begin, end)}
+    alone = lines if plain else [line if at in inside else "" for at, line in enumerate(lines)]
+    found: list[Part] = [*dumps.of_lines(alone, file)]
+    dumped = _lines(found)
+    programs = (*shell.of_lines(alone, file), *statements.of_lines(alone, file))
+    found += [part for part in programs if dumped.isdisjoint(_lines([part]))]
+    read = _lines(found)
+    yield from found
+    for begin, end in spans:
+        if read.isdisjoint(range(begin + 1, end + 1)):
+            yield from blocks.of_lines(lines[begin:end], file, begin + 1, above[min(begin, len(above) - 1)])
+    for table in tables.of_file(file):
+        if table.line - 1 not in inside and shown[table.line - 1]:
+            yield from _of_table(table, file, above[table.line - 1])
 
 
-def _of_block(token: Token, file: File, first: int, heading: str) -> Iterator[Part]:
-    """A code block: a dump, statements, commands or a configuration, by what it holds."""
-    lines = token.content.split("\n")
-    if not known.mentioned(token.content) and not shell.PROGRAM.search(token.content):
-        return
-    dumped = False
-    for part in dumps.of_lines(lines, file):
-        dumped = True
-        yield _moved(part, first - 1)
-    if dumped:
-        return
-    told = list(shell.of_lines(lines, file, first, heading))
-    set_ = list(statements.of_lines(lines, file, first))
-    yield from told
-    yield from set_
-    if not told and not set_:
-        yield from blocks.of_lines(lines, file, first, heading)
+def _lines(parts: Sequence[Part]) -> set[int]:
+    """Where they and their settings stand."""
+    places = {part.where.line for part in parts}
+    places |= {one.where.line for part in parts if isinstance(part, Configuration) for one in part.settings}
+    return {line for line in places if line is not None}
 
 
-def _moved(part: Part, lines: int) -> Part:
-    """The part, read from a block, with its lines in the file."""
-    where = replace(part.where, line=(part.where.line or 1) + lines)
-    if isinstance(part, Configuration):
-        moved = tuple(
-            replace(one, where=replace(one.where, line=(one.where.line or 1) + lines)) for one in part.settings
-        )
-        return replace(part, where=where, settings=moved)
-    if isinstance(part, Database):
-        places = tuple((name, replace(at, line=(at.line or 1) + lines)) for name, at in part.places)
-        return replace(part, where=where, places=places)
-    return replace(part, where=where)
-
-
-def _of_table(tokens: Sequence[Token], file: File, heading: str) -> Iterator[Configuration]:
-    """Rows that begin with a setting's name; its value stands in the next column, or in one for each side."""
-    rows: list[tuple[int, list[str]]] = []
-    for token in tokens:
-        if token.type == "tr_open":
-            rows.append((token.map[0] + 1 if token.map else 1, []))
-        elif token.type == "inline" and rows:
-            rows[-1][1].append(token.content.strip())
-    if len(rows) < 2:
-        return
-    head = [cell[:200] for cell in rows[0][1]]
-    yield from _rows(rows[1:], head, file, heading)
-    # Turned around: a column a setting, a row a side.
-    names = [known.spelled(known.value(cell)) for cell in head]
-    if sum(known.owner(name) is not None for name in names) < 1:
-        return
-    for line, cells in rows[1:]:
-        found = [(name, known.value(cell), line) for name, cell in zip(names, cells, strict=False)]
-        label = known.value(cells[0]) if cells and known.owner(names[0]) is None else ""
-        yield from _made(found, file, f"{heading} {label}", label if len(rows) > 2 else "")
-
-
-def _rows(rows: Sequence[tuple[int, list[str]]], head: list[str], file: File, heading: str) -> Iterator[Configuration]:
+def _of_table(table: tables.Table, file: File, heading: str) -> Iterator[Configuration]:
+    """Rows that begin with a setting's name: its value stands in the next column, or in one for each side. Or a column
+    for each setting, and a row for each side."""
     named = []
-    for line, cells in rows:
-        # Several names of one setting, or "name (unit)": the first word.
-        first = re.match(r"[\w.-]+", known.value(cells[0])) if cells else None
+    for row in table.rows:
+        first = re.match(r"[\w.-]+", row.cells[0]) if row.cells else None  # several names, or "name (unit)"
         name = known.spelled(first[0]) if first else ""
-        if known.owner(name) or any(known.has(engine, name) for engine in known.ENGINES):
-            named.append((line, name, cells))
-    if not any(known.owner(name) for _, name, _ in named):
-        return
-    columns = [n for n in range(1, len(head)) if not OTHER_HEAD.match(head[n])]
-    for n in columns[:1] if len(columns) < 2 or VALUE_HEAD.match(head[columns[0]]) else columns[:8]:
-        found = [(name, known.value(cells[n]), line) for line, name, cells in named if n < len(cells)]
-        label = "" if len(columns) < 2 or VALUE_HEAD.match(head[n]) else known.value(head[n])
-        yield from _made(found, file, f"{heading} {label}", label)
+        if any(known.has(engine, name) for engine in known.ENGINES):
+            named.append((row, name))
+    if any(known.owner(name) for _, name in named):
+        columns = [n for n in range(1, len(table.head)) if not OTHER_HEAD.match(table.head[n])]
+        one_side = len(columns) < 2 or VALUE_HEAD.match(table.head[columns[0]]) is not None
+        for n in columns[: 1 if one_side else COLUMNS_MAX]:
+            found = [Setting(name, row.cells[n], file.at(row.line)) for row, name in named if n < len(row.cells)]
+            yield from _made(found, file, heading, "" if one_side else table.head[n])
+    names = [known.spelled(known.value(cell)) for cell in table.head]
+    if any(map(known.owner, names)):
+        for row in table.rows:
+            settings = [Setting(name, cell, file.at(row.line)) for name, cell in zip(names, row.cells, strict=False)]
+            label = row.cells[0] if row.cells and known.owner(names[0]) is None else ""
+            yield from _made(settings, file, f"{heading} {label}", label if len(table.rows) > 1 else "")
 
 
-def _made(found: Sequence[tuple[str, str, int]], file: File, context: str, side: str) -> Iterator[Configuration]:
+def _made(found: Sequence[Setting], file: File, context: str, side: str) -> Iterator[Configuration]:
     """One configuration of what a column or a row holds; its ``side`` is what that is called."""
-    votes: dict[EngineName, int] = defaultdict(int)
-    for name, _, _ in found:
-        if engine := known.owner(name):
-            votes[engine] += 1
-    if not votes:
-        return
-    engine = max(votes, key=votes.__getitem__)
+    votes = Counter(engine for one in found if (engine := known.owner(one.name)))
+    engine = votes.most_common(1)[0][0] if votes else None
     settings = tuple(
-        Setting(name, value, file.at(line))
-        for name, value, line in found
-        if known.has(engine, name) and re.fullmatch(r"[^|<>{}$]{1,60}", value) and re.search(r"\w", value)
+        replace(one, value=value)
+        for one in found
+        if engine and known.has(engine, one.name) and re.fullmatch(r"[^|<>{}$]*\w[^|<>{}$]*", one.value[:61])
+        if len(value := known.value(one.value)) <= 60
     )
-    if settings:
-        side = side if re.search(r"[^\W\d_]", side) and len(side) <= 40 else ""
-        named = known.of_family(engine, context, file.name)
-        yield Configuration(settings[0].where, named, "text", settings, source="environment", side=side, prose=True)
+    if engine and settings:
+        side = known.value(side) if re.search(r"[^\W\d_]", side) and len(side) <= 40 else ""
+        engine = known.of_family(engine, f"{context} {side}", file.name)
+        yield Configuration(settings[0].where, engine, "text", settings, source="environment", side=side)
 
 
 def _read(file: File) -> Sequence[Part] | None:
@@ -175,9 +136,8 @@ def _read(file: File) -> Sequence[Part] | None:
         return None
     if not (file.once(known.mentioned_in) or file.once(shell.starts)):
         return None
-    if file.base.endswith((*PLAIN, ".txt")):
-        return [*_prose(shell.of_lines(file.lines, file)), *_prose(statements.of_lines(file.lines, file))] or None
-    return list(_of_markdown(file)) or None
+    parts = _of_text(file)
+    return [replace(one, prose=True) if isinstance(one, Configuration) else one for one in parts] or None
 
 
 IMPORTER = Importer("settings in a text", _read, beside=True)

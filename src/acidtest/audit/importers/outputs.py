@@ -9,22 +9,25 @@ setlocale print a comma.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from acidtest.audit.amounts import number
 from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File
+from acidtest.audit.importers.numbers import Latencies, PerSecond
 from acidtest.audit.importers.tables import PROSE
 from acidtest.formats import linear
 
 N = r"(\d{1,18}(?:[.,]\d{1,20})?)"
 RUNS_MAX = 10_000
 LINE_MAX = 8_000
-MS = {"ns": 1e-6, "nsec": 1e-6, "us": 1e-3, "usec": 1e-3, "µs": 1e-3, "ms": 1.0, "msec": 1.0, "s": 1e3, "m": 6e4,
-      "min": 6e4, "hour": 3.6e6}  # fmt: skip
+MS = {"ns": 1e-6, "nsec": 1e-6, "us": 1e-3, "usec": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "msec": 1.0, "s": 1e3,
+      "m": 6e4, "min": 6e4, "hour": 3.6e6}  # fmt: skip
 POWER = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ki": 2.0**10, "Ki": 2.0**10, "Mi": 2.0**20,
          "Gi": 2.0**30, "Ti": 2.0**40}  # fmt: skip
 LATENCY = linear.compile(r"mean|max|p\d{1,2}(?:\.\d{1,3})?")
@@ -39,6 +42,7 @@ class Row:
         "head",  # begins a run, where the one at hand has ended, has a result, or holds the same already
         "title",  # the same, and is where the run is said to stand
         "result",  # begins a run where the one at hand holds the same already; where it stands, if no title says so
+        "part",  # begins a run as a result does, and is not where it stands
         "interval",  # "at" and "rate": a point of the run's course; "failed" or "failed/s" what failed in it
         "ahead",  # is of every run from here on
         "once",  # is of the next run
@@ -142,6 +146,7 @@ class Output:
     broken: str = ""  # what a file without any result is
     may_measure_else: bool = False  # so that only a file with intervals is broken
     tpc_word: str = ""  # how the tool calls its new orders a minute
+    results: frozenset[str] = RESULTS  # one of which a result has
 
     @cached_property
     def _known(self) -> linear.Pattern[str]:
@@ -157,8 +162,9 @@ class Output:
         if first is None:
             return None
         runs = self._runs(file)
-        published = [one for run in runs for one in self._published(file, run)]
-        whole = [one for one in published if any(getattr(one, name) is not None for name in RESULTS)] or published
+        published = [one for run in runs for one in self.published(file, run)]
+        whole = [of for of in published if not of.series or any(getattr(of, name) is not None for name in RESULTS)]
+        whole = whole or published
         is_else = self.may_measure_else and not any(run.series for run in runs)
         if not (whole or is_else) and self.broken and not PROSE.fullmatch(file.base):  # a text quotes parts of it
             raise Broken(f"is {self.broken}", runs[-1].line or runs[-1].begun if runs else first)
@@ -198,7 +204,7 @@ class Output:
                 run.ended = row.does == "end"
         return runs
 
-    def _published(self, file: File, run: Run) -> Iterable[Published]:
+    def published(self, file: File, run: Run) -> Iterable[Published]:
         series = tuple(rate for _, rate in run.series)
         for of_run in self.derived(file, run):
             values = {name: value for name, value in (run.values | dict(of_run)).items() if name[:1] not in ("", "_")}
@@ -207,7 +213,8 @@ class Output:
             told = {name.lstrip(":"): values.pop(name) for name in list(values) if name not in TYPES}
             if values.get("tpm") and "rate" not in values:
                 values["rate"] = values["tpm"] / 60
-            if not run.series and RESULTS.isdisjoint(name for name, value in values.items() if value is not None):
+            known = {name for name, value in (latency | values).items() if value is not None}
+            if not run.series and self.results.isdisjoint(known):
                 continue
             if not values.get("errors") and run.failed >= 1:
                 values["errors"] = run.failed  # the summary counts none, or has no line for them
@@ -231,4 +238,75 @@ def _begins(row: Row, run: Run, groups: Sequence[str | None]) -> bool:
         at = amount(dict(zip(row.names, groups, strict=False))["at"] or "")
         return run.has_result or bool(run.series and at <= run.series[-1][0])
     held = any(text is not None and name in run.values for name, text in zip(row.names, groups, strict=False))
-    return held or (run.has_result and row.does != "result")
+    return held or (run.has_result and row.does not in ("result", "part"))
+
+
+class Samples:
+    """What a log with a line for each transaction holds, in constant memory."""
+
+    def __init__(self) -> None:
+        self.latencies, self.seconds = Latencies(), PerSecond()
+        self.failed = 0
+
+    def add(self, ended_s: float, latency_ms: float) -> None:
+        self.latencies.add(latency_ms)
+        self.seconds.add(int(ended_s))
+
+    def published(self, file: File, tool: str, **fields: Any) -> list[Published]:
+        whole = {
+            "measured_s": float(self.seconds.seconds) or None,
+            "latency_ms": self.latencies.as_ms(),
+            "series": self.seconds.series(),
+        }
+        return [Published(file.at(1), tool, file.base, **(whole | fields))]
+
+
+def cells(file: File, separator: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
+    """The lines after the head of a table, by the names of its columns in lower case. Raises Broken."""
+    reader = csv.reader((line.replace("\0", "") for line in file.stream()), delimiter=separator)
+    try:
+        names = [name.strip().lower() for name in next(reader, [])]
+        yield from ((reader.line_num, dict(zip(names, row, strict=False))) for row in reader if row)
+    except csv.Error as error:
+        raise Broken(f"is no table: {error}", reader.line_num) from None
+
+
+def sampled(of: Mapping[str, str], at: int, *names: str) -> list[float]:
+    """The figures of one such line. Raises Broken."""
+    values = [value for name in names if (value := number(of.get(name, ""))) is not None]
+    if len(values) < len(names):
+        raise Broken(f"holds a line without {' and '.join(names)}", at)
+    return values
+
+
+def line_of(file: File, word: str, otherwise: int = 1) -> int:
+    at = file.text.find(word)
+    return file.text.count("\n", 0, at) + 1 if at >= 0 else otherwise
+
+
+def picked(of: Mapping[str, Any], names: Mapping[str, str], per: float = 1.0) -> dict[str, float]:
+    """Those figures of an object that are there, by other names."""
+    return {name: value / per for name, key in names.items() if (value := number(of.get(key))) is not None}
+
+
+PROPERTY = linear.compile(r"\s*([\w.]{1,60})\s*[=:]\s*(\S.{0,200}?)(?:\s+(?:#|//).*)?\s*")
+
+
+def properties(lines: Iterable[str]) -> dict[str, str]:
+    """What the lines of a file of properties set, by names in lower case."""
+    found = (PROPERTY.fullmatch(line[:400]) for line in lines)
+    return {match[1].lower(): match[2] for match in found if match}
+
+
+def asked_by(
+    file: File, own: Set[str], least: int, asked: Callable[[Mapping[str, str]], dict[str, str]], one: Published
+) -> list[Published] | None:
+    """What a run of a file of properties would do, if it sets ``least`` of the tool's ``own``."""
+    low = file.head.lower()
+    if sum(name.encode() in low for name in own) < least:
+        return None
+    held = properties(file.first_lines)
+    if len(own & held.keys()) < least:
+        return None
+    first = next(at for at, line in enumerate(file.first_lines, start=1) if PROPERTY.fullmatch(line[:400]))
+    return [replace(commands.filled(one, asked(held)), where=file.at(first), name=file.base, planned=True)]

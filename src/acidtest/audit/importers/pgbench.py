@@ -10,8 +10,7 @@ from typing import Any
 
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import Latencies, PerSecond
-from acidtest.audit.importers.outputs import N, Output, Row, Run
+from acidtest.audit.importers.outputs import N, Output, Row, Run, Samples
 
 LOADED = re.compile(
     r"(?:\d{1,12} of \d{1,12} tuples \(\d{1,3}%\)(?: of pgbench_\w{1,20})? done|done in \d{1,9}\.\d\d s \()"
@@ -95,7 +94,7 @@ def _log(file: File) -> Sequence[Published] | None:
     if not first:
         return None
     if all(ONE.fullmatch(line) for line in first):
-        return [_of_transactions(file)]
+        return _of_transactions(file)
     if all(AGGREGATED.fullmatch(line) for line in first):
         return [_of_intervals(file)]
     if re.fullmatch(r"pgbench_log\.\d{1,9}(?:\.\d{1,9})?", file.base):
@@ -103,62 +102,44 @@ def _log(file: File) -> Sequence[Published] | None:
     return None
 
 
-def _of_transactions(file: File) -> Published:
-    latencies, seconds = Latencies(), PerSecond()
-    skipped = failed = bad = 0
+def _of_transactions(file: File) -> list[Published]:
+    samples = Samples()
+    skipped = bad = 0
     lag = False
-    for number, line in enumerate(file.stream(), start=1):
+    for at, line in enumerate(file.stream(), start=1):
         match = ONE.fullmatch(line)
         if bad:
             raise Broken("holds a line that is none of pgbench's log", bad)
         if match is None:
-            bad = number  # the last one may be cut
+            bad = at  # the last one may be cut
         elif match[1].isdigit():
-            latencies.add(int(match[1]) / 1000)
-            seconds.add(int(match[2]))
+            samples.add(int(match[2]), int(match[1]) / 1000)
             lag = lag or len(match[3].split()) == 2
-        elif match[1] == "skipped":
-            skipped += 1
         else:
-            failed += 1
-    return Published(
-        file.at(1),
-        "pgbench",
-        file.base,
-        measured_s=float(seconds.seconds) or None,
-        latency_ms=latencies.as_ms(),
+            skipped += match[1] == "skipped"
+            samples.failed += match[1] != "skipped"
+    return samples.published(
+        file, "pgbench", errors=samples.failed, skipped=skipped or None, engine="postgresql",
         latency_from="scheduled start" if lag or skipped else "",  # one more column is the lag or the retries
-        errors=failed,
-        skipped=skipped or None,
-        series=seconds.series(),
-        engine="postgresql",
-    )
+    )  # fmt: skip
 
 
 def _of_intervals(file: File) -> Published:
-    starts: list[int] = []
-    counts: list[int] = []
-    total = longest = 0
-    for number, line in enumerate(file.stream(), start=1):
+    lines: list[tuple[int, int, int, int]] = []
+    for at, line in enumerate(file.stream(), start=1):
         match = AGGREGATED.fullmatch(line)
         if match is None:
-            raise Broken("holds a line that is none of pgbench's log", number)
-        starts.append(int(match[1]))
-        counts.append(int(match[2]))
-        total += int(match[3])
-        longest = max(longest, int(match[4]))
-    steps = [later - one for one, later in pairwise(starts) if later > one]
-    interval = float(min(steps, default=1))
+            raise Broken("holds a line that is none of pgbench's log", at)
+        lines.append((int(match[1]), int(match[2]), int(match[3]), int(match[4])))
+    if not lines:
+        raise Broken("holds no line")
+    starts, counts, sums, longest = zip(*lines, strict=True)
+    interval = float(min((later - one for one, later in pairwise(starts) if later > one), default=1))
     return Published(
-        file.at(1),
-        "pgbench",
-        file.base,
-        measured_s=interval * len(counts),
-        latency_ms={"mean": total / sum(counts) / 1000, "max": longest / 1000} if sum(counts) else {},
-        series=tuple(count / interval for count in counts[1:-1]),
-        interval_s=interval,
-        engine="postgresql",
-    )
+        file.at(1), "pgbench", file.base, measured_s=interval * len(counts),
+        latency_ms={"mean": sum(sums) / sum(counts) / 1000, "max": max(longest) / 1000} if sum(counts) else {},
+        series=tuple(count / interval for count in counts[1:-1]), interval_s=interval, engine="postgresql",
+    )  # fmt: skip
 
 
 def _load(file: File) -> Sequence[Published] | None:

@@ -41,13 +41,19 @@ SYSSTAT = linear.compile(
     r"(Linux|FreeBSD|Darwin) (\d+\.\d+)\S{0,60} \(([^()\s]{1,80})\)\s+\S{6,14}\s+_?(\w{3,12}?)_?\s+\((\d{1,4}) CPU\)\s*"
 )
 GO_ENVIRONMENT = linear.compile(r"(goos|goarch|cpu): (\S.{0,80})")
-GO_NAMES = {"goos": "platform", "goarch": "arch", "cpu": "cpu"}
 UNAME = linear.compile(
     r"(Linux|Darwin|FreeBSD) \S{1,80} (\d+\.\d+)\S{0,60} .{0,200}\b(x86_64|aarch64|arm64|ppc64le|s390x)\b.{0,40}"
 )
 BUILT_ON = linear.compile(
-    r".{0,60}\bPostgreSQL \d\S{0,20}.{0,80}? on (x86_64|aarch64|arm\w*|i686|ppc64le|s390x)-([\w-]{3,40}),.{0,200}"
+    r".{0,60}\bPostgreSQL \d\S{0,20}.{0,80}? on (x86_64|aarch64|arm\w*|i686|ppc64le|s390x)-[\w-]{3,40},.{0,200}"
 )
+# What a tool prints of the machine that it runs on, and what its groups are.
+TOOLS = (
+    (SYSSTAT, ("system {} {}", "host {2}", "arch {3}", "processors {4}")),
+    (UNAME, ("system {} {}", "arch {2}")),
+    (BUILT_ON, ("arch {}",)),
+)
+GO_NAMES = {"goos": "platform", "goarch": "arch", "cpu": "cpu"}
 UNFIXED = linear.compile(r"latest\b|image:|\b(?:curl|wget)\b", linear.I)
 DOCKERFILE = linear.compile(r"(?:dockerfile|containerfile)(?:\..*)?|.*\.dockerfile")
 MADE = linear.compile(r"(?:build\b[^\n]{0,200}(?:-t|--tag)[ =]|\bAS )([\w./-]+)", linear.I)
@@ -59,11 +65,20 @@ def _read(file: File) -> Sequence[Statement] | None:
     if not file.size or ASIDE.fullmatch(file.base) or file.size > BYTES_MAX or b"\0" in file.head:
         return None
     found = [
-        Statement(file.at(number), "platform", told)
+        Statement(file.at(number), "platform", fact)
         for number, line in enumerate(file.first_lines[:FIRST_LINES], start=1)
-        for told in _of_tool(line[:LINE_MAX])
+        for fact in _of_tool(line[:LINE_MAX])
     ]
     return [*found, *_by_line(file)] or None
+
+
+def _of_tool(line: str) -> Iterator[str]:
+    for pattern, facts in TOOLS:
+        if match := pattern.fullmatch(line):
+            yield from (fact.format(*match.groups()) for fact in facts)
+            return
+    if match := GO_ENVIRONMENT.fullmatch(line):
+        yield f"{GO_NAMES[match[1]]} {match[2]}"
 
 
 def _by_line(file: File) -> Iterator[Statement]:
@@ -80,39 +95,20 @@ def _by_line(file: File) -> Iterator[Statement]:
         line = whole[:LINE_MAX]
         for match in PLATFORM.finditer(line) if platform and number <= OF_A_KIND * FIRST_LINES else ():
             yield Statement(file.at(number), "platform", f"{match[1].lower()} {match[2]}")
-        for said in _unfixed(line, made, dockerfile) if unfixed and left and not COMMENT.match(line) else ():
+        for taken in _unfixed(line, made, dockerfile) if unfixed and left and not COMMENT.match(line) else ():
             left = max(left - 1, 0)
-            yield Statement(file.at(number), "unfixed version", said)
-
-
-def _of_tool(line: str) -> Iterator[str]:
-    """What a tool prints of the machine that it runs on."""
-    if match := SYSSTAT.fullmatch(line):
-        yield f"system {match[1]} {match[2]}"
-        yield f"arch {match[4]}"
-        yield f"host {match[3]}"
-        yield f"processors {match[5]}"
-    elif match := GO_ENVIRONMENT.fullmatch(line):
-        yield f"{GO_NAMES[match[1]]} {match[2]}"
-    elif match := UNAME.fullmatch(line):
-        yield f"system {match[1]} {match[2]}"
-        yield f"arch {match[3]}"
-    elif match := BUILT_ON.fullmatch(line):
-        yield f"arch {match[1]}"
+            yield Statement(file.at(number), "unfixed version", taken)
 
 
 def _unfixed(line: str, made: set[str], dockerfile: bool) -> Iterator[str]:
     """What is taken in whatever version is the newest on that day."""
-    if dockerfile and (staged := FROM.fullmatch(line)):
-        name = staged[1].lower()
-        if ":" not in name and name != "scratch" and name not in made and not ASIDE_IMAGE.search(name):
-            yield f"{staged[1]} without a version"
-    for match in LATEST.finditer(line):
-        if match[1].lower() not in made and not ASIDE_IMAGE.search(match[1]):
-            yield f"{match[1]}:latest"
-    named = IMAGE.fullmatch(line)
-    if named and named[1].lower() not in made and not ASIDE_IMAGE.search(named[1]):
-        yield f"{named[1]} without a version"
+    images = [(match[1], f"{match[1]}:latest") for match in LATEST.finditer(line)]
+    for named in (IMAGE.fullmatch(line), FROM.fullmatch(line) if dockerfile else None):
+        if named and ":" not in named[1] and named[1].lower() != "scratch":
+            images.append((named[1], f"{named[1]} without a version"))
+    for image, taken in images:
+        if image.lower() not in made and not ASIDE_IMAGE.search(image):
+            yield taken
     if newest := BY_DEFAULT.match(line):
         yield " ".join(newest[0].split())
     piped = PIPED.search(line)

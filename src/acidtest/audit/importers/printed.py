@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 CELLS_MAX = 64
@@ -23,15 +24,15 @@ class Table:
     rows: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
 
 
-def _cells(line: str, mark: str) -> tuple[str, ...]:
-    bare = line.strip()
+def _cells(line: str, mark: str = "|") -> tuple[str, ...]:
+    bare = line.rstrip("\r\n") if mark == "\t" else line.strip()
     if mark == "|" and bare[:1] == "|" and bare[-1:] == "|" and len(bare) > 1:
         bare = bare[1:-1]
     return tuple(cell.strip()[:CELL_MAX] for cell in bare.split(mark, CELLS_MAX))
 
 
-def _header(line: str, mark: str) -> tuple[str, ...]:
-    return tuple(cell.lower().strip('"`') for cell in _cells(line, mark))
+def _names(cells: Sequence[str]) -> tuple[str, ...]:
+    return tuple(cell.lower().strip('"`') for cell in cells)
 
 
 def tables(lines: Sequence[str]) -> Iterator[Table]:
@@ -57,16 +58,15 @@ def _ruled(lines: Sequence[str], at: int) -> Table | None:
     head = at + 1 if RULE.fullmatch(lines[at].strip()) else at
     if head + 1 >= len(lines) or not RULE.fullmatch(lines[head + 1].strip()):
         return None
-    names = _header(lines[head], "|")
+    names = _names(_cells(lines[head]))
     if not any(names):
         return None
     table = Table(names, head + 1)
     for number in range(head + 2, len(lines)):
         line = lines[number]
-        cells = _cells(line, "|")
-        if RULE.fullmatch(line.strip()) or len(cells) != len(names) or not line.strip():
-            break
-        if len(names) == 1 and line.lstrip()[:1] == "(":
+        cells = _cells(line)
+        ended = RULE.fullmatch(line.strip()) or not line.strip() or (len(names) == 1 and line.lstrip()[:1] == "(")
+        if ended or len(cells) != len(names):
             break
         if (cells[0] or not table.rows) and len(table.rows) < ROWS_MAX:  # else a value that goes on in the next line
             table.rows.append((number + 1, cells))
@@ -101,25 +101,20 @@ def _expanded(lines: Sequence[str], at: int) -> tuple[int, Table | None]:
 def separated(lines: Sequence[str], head: int, mark: str) -> Table:
     """The table whose header is ``lines[head]``, its cells apart by ``mark``: "\\t", "," or "|"; until a line has
     another number of cells. CSV's quotes hold within a line and over several."""
-    if mark != ",":
-        table = Table(_header(lines[head], mark), head + 1)
-        for number in range(head + 1, len(lines)):
-            cells = _cells(lines[number], mark) if mark == "|" else tuple(lines[number].rstrip("\r\n").split(mark))
-            if len(cells) != len(table.names):
-                break
-            if len(table.rows) < ROWS_MAX:
-                table.rows.append((number + 1, tuple(cell.strip()[:CELL_MAX] for cell in cells)))
-        return table
-    reader = csv.reader(line + "\n" for line in lines[head:])
-    table = Table((), head + 1)
-    try:
-        for row in reader:
-            if not table.names:
-                table.names = tuple(cell.strip().lower() for cell in row)
-            elif len(row) != len(table.names) or len(table.rows) >= ROWS_MAX:
-                break
-            else:
-                table.rows.append((head + reader.line_num, tuple(cell.strip()[:CELL_MAX] for cell in row)))
-    except csv.Error:  # a field of more than 128 KB
-        pass
+    rows = _split(lines, head, mark)
+    table = Table(_names(next(rows, (0, ()))[1]), head + 1)
+    for line, cells in rows:
+        if len(cells) != len(table.names) or len(table.rows) >= ROWS_MAX:
+            break
+        table.rows.append((line, cells))
     return table
+
+
+def _split(lines: Sequence[str], head: int, mark: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    if mark != ",":
+        yield from ((number + 1, _cells(lines[number], mark)) for number in range(head, len(lines)))
+        return
+    reader = csv.reader(lines[number] + "\n" for number in range(head, len(lines)))
+    with suppress(csv.Error):  # a field of more than 128 KB
+        for row in reader:
+            yield head + reader.line_num, tuple(cell.strip()[:CELL_MAX] for cell in row)

@@ -1,4 +1,4 @@
-"""Programs that measure, or serve what is measured, in which an error of the database is thrown away or is a result."""
+"""Programs that measure, or serve what is measured: errors of the database that are thrown away, or are a result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acidtest.formats import linear
 BYTES_MAX = 1 << 20
 LINE_MAX = 400
 BLOCK_LINES = 8  # of a handler, in which it may make a result of an error
-PROGRAM = linear.compile(r".*\.(?:go|py|java|kt|js|mjs|ts|cs|rs|rb|php|c|cc|cpp|cxx|scala)")
+PROGRAM = linear.compile(r".*\.(?:go|py|java|kt|js|mjs|cjs|ts|cs|rs|rb|php|c|cc|cpp|cxx|scala)")
 CLOCK = linear.compile(
     r"\bperf_counter|\btime\.(?:time|monotonic)\(|\bnanoTime\(|\bcurrentTimeMillis\(|\btime\.Now\(|\bInstant::now\("
     r"|\bperformance\.now\(|\bDate\.now\(|\bclock_gettime\(|_clock::now\(|\bStopwatch\b|\bmicrotime\(|\bhrtime\b"
@@ -45,39 +45,28 @@ TAKEN = linear.compile(r"\bstatus\s*={2,3}\s*2\d\d\s*\|\|.*\bstatus\s*={2,3}\s*5
 def _read(file: File) -> Sequence[Statement] | None:
     if not PROGRAM.fullmatch(file.base) or file.size > BYTES_MAX or b"\0" in file.head:
         return None
-    return list(_said(file)) or None
+    return list(_dropped(file, [line[:LINE_MAX] for line in file.lines])) or None
 
 
-def _said(file: File) -> Iterator[Statement]:
-    lines = [line[:LINE_MAX] for line in file.lines]
-    clocked = next((True for line in lines if CLOCK.search(line)), False)
+def _dropped(file: File, lines: Sequence[str]) -> Iterator[Statement]:
+    clocked = any(CLOCK.search(line) for line in lines)
     go = file.base.endswith(".go") and any(GO_DRIVER.search(line) for line in lines)
     of_c = file.base.endswith((".c", ".cc", ".cpp", ".cxx"))
     works = clocked and any(STATEMENTS.search(line) for line in lines)
     for at, line in enumerate(lines):
         if works and HANDLER.search(line):
-            none = _of_none(lines, at)
-            if none is not None:
-                yield Statement(file.at(none + 1), "error-as-result", lines[none].strip())
-        elif TAKEN.search(line):
+            for below in range(at + 1, min(at + 1 + BLOCK_LINES, len(lines))):
+                if lines[below].strip() and _depth(lines[below]) <= _depth(line):
+                    break
+                if TIME_OF_NONE.search(lines[below]):
+                    yield Statement(file.at(below + 1), "error-as-result", lines[below].strip())
+                    break
+        elif TAKEN.search(line) or (clocked and go and GO_ASIDE.search(line)):
             yield Statement(file.at(at + 1), "error-dropped", line.strip()[:200])
         elif (go and GO_DROPPED.search(line)) or (of_c and clocked and C_DROPPED.search(line)):
             written = line + (lines[at + 1] if at + 1 < len(lines) and not DATA.search(line) else "")
             if not PREPARES.search(written) and (DATA.search(written) or of_c):
                 yield Statement(file.at(at + 1), "error-dropped", line.strip()[:200])
-        elif clocked and go and GO_ASIDE.search(line):
-            yield Statement(file.at(at + 1), "error-dropped", line.strip()[:200])
-
-
-def _of_none(lines: Sequence[str], at: int) -> int | None:
-    """The line within the handler that begins at ``at`` by which a failure becomes a time of 0."""
-    depth = _depth(lines[at])
-    for below in range(at + 1, min(at + 1 + BLOCK_LINES, len(lines))):
-        if lines[below].strip() and _depth(lines[below]) <= depth:
-            return None
-        if TIME_OF_NONE.search(lines[below]):
-            return below
-    return None
 
 
 def _depth(line: str) -> int:

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from acidtest.audit.bench import Configuration, Database, EngineName, Mount, Setting, Source, Where
 from acidtest.audit.importers import known
@@ -16,21 +17,31 @@ from acidtest.formats import linear
 WORDS_MAX = 2000
 DEPTH_MAX = 4  # of commands that hold commands, as "sh -c" and "pg_ctl -o" do
 UNKNOWN = "\0"  # in a word: what a variable holds that nobody here knows
-MYSQLD = frozenset(
-    ("mysqld", "mysqld_safe", "mysqld-debug", "mysqld-max", "mariadbd", "mariadbd-safe", "mysqld_multi", "mysqld.exe")
-)  # fmt: skip
+# What the programs are of which options are understood.
+PROGRAMS = {
+    name: kind
+    for kind, names in {
+        "mysqld": "mysqld mysqld_safe mysqld-debug mysqld-max mysqld_multi mysqld.exe mariadbd mariadbd-safe",
+        "postgres": "postgres postmaster postgres.exe",
+        "pg_ctl": "pg_ctl pg_ctl.exe pg_ctlcluster",
+        "initdb": "initdb initdb.exe",
+        "shell": "sh bash dash zsh ash cmd cmd.exe",
+        "docker": "docker podman nerdctl",
+        "gfix": "gfix",
+        "mount": "mount",
+    }.items()
+    for name in names.split()
+}
+SERVERS = ("mysqld", "postgres")
 # Options by which mysqld does something else than to serve, or which say where its settings are.
 ACTS = re.compile(
     r"print_defaults|help|verbose|version|initialize.*|bootstrap|install.*|remove|(?:no_)?defaults.*|console"
 )
-MYSQL_INIT = frozenset(("mysql_install_db", "mariadb-install-db"))
-POSTGRES = frozenset(("postgres", "postmaster", "postgres.exe"))
-SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ash", "cmd", "cmd.exe"))
 # Words before a program that change nothing of what it is told.
 BEFORE = frozenset(
     ("exec", "nohup", "time", "env", "eval", "doas", "chroot", "setsid", "then", "do", "else", "if", "while", "until",
-     "!", "&&", "{", "(", "catchsegv", "command", "docker-entrypoint.sh", "/entrypoint.sh", "tini", "--", "+", "++",
-     "+++", "$", "#", ">")
+     "!", "&&", "{", "(", "catchsegv", "command", "docker-entrypoint.sh", "/entrypoint.sh", "tini", "--", "$", "#", ">",
+     "+", "++", "+++")
 )  # fmt: skip
 # Those that have options or arguments of their own before the program's name.
 WRAPPERS = frozenset(
@@ -38,39 +49,24 @@ WRAPPERS = frozenset(
      "strace", "gdb", "gosu", "su-exec")
 )  # fmt: skip
 POSTGRES_SHORT = {"B": "shared_buffers", "N": "max_connections", "p": "port", "S": "work_mem", "h": "listen_addresses"}
-POSTGRES_FLAGS = {"F": ("fsync", "off"), "l": ("ssl", "on"), "i": ("listen_addresses", "*")}
+POSTGRES_FLAGS = {"F": "fsync=off", "l": "ssl=on", "i": "listen_addresses=*"}
 POSTGRES_TAKES = frozenset("BcCdDfhkNoprStvW")
-DOCKER = frozenset(("docker", "podman", "nerdctl"))
 # Options of docker run that stand alone; all others take a value.
-DOCKER_ALONE = frozenset(
-    ("-d", "--detach", "-i", "--interactive", "-t", "--tty", "-it", "-ti", "-id", "-dit", "-itd", "-dti", "-td", "-dt",
-     "--rm", "--privileged", "--init", "--read-only", "-P", "--publish-all", "--no-healthcheck", "--oom-kill-disable",
-     "-q", "--quiet", "--sig-proxy", "--disable-content-trust", "--replace")
-)  # fmt: skip
+DOCKER_ALONE = re.compile(
+    r"-[dit]{1,3}|-[Pq]|--(?:detach|interactive|tty|rm|privileged|init|read-only|publish-all|no-healthcheck|"
+    r"oom-kill-disable|quiet|sig-proxy|disable-content-trust|replace)"
+)
 # The last part of an image's name; what stands before it is who made it.
 IMAGES: tuple[tuple[EngineName, re.Pattern[str]], ...] = (
     ("mariadb", re.compile(r"mariadb(?:-\w+)*")),
-    (
-        "mysql",
-        re.compile(r"(?:mysql(?:-server|-\d+.*|-debian|-community-server)?|percona(?:-server|-xtradb-cluster)?)"),
-    ),
-    (
-        "postgresql",
-        re.compile(
-            r"(?:postgres(?:ql)?(?:-\d+.*|-server|-alpine)?|postgis|timescaledb(?:-ha)?|pgvector|citus|spilo-?\d*|pg_?\d+)"
-        ),
-    ),
+    ("mysql", re.compile(
+        r"(?:mysql(?:-server|-\d+.*|-debian|-community-server)?|percona(?:-server|-xtradb-cluster)?)")),
+    ("postgresql", re.compile(
+        r"(?:postgres(?:ql)?(?:-\d+.*|-server|-alpine)?|postgis|timescaledb(?:-ha)?|pgvector|citus|spilo-?\d*|pg_?\d+)")),
     ("firebird", re.compile(r"firebird(?:-?[\d.]+.*)?")),
-)
+)  # fmt: skip
 OFFICIAL = re.compile(r"(?:docker\.io/)?(?:library/)?(?:mysql|mariadb|postgres)")
 TAG = re.compile(r"v?(\d{1,3}(?:\.\d{1,3}){0,3})(?:[-.a-z].*)?")
-# Where the images of these engines keep their databases.
-DATA = {
-    "mysql": "/var/lib/mysql",
-    "mariadb": "/var/lib/mysql",
-    "postgresql": "/var/lib/postgresql",
-    "firebird": "/firebird/data",
-}
 
 
 @dataclass(frozen=True)
@@ -108,80 +104,62 @@ def program(word: str) -> str:
 def of_mysqld(words: Sequence[str], where: Where) -> tuple[Setting, ...]:
     """Options of mysqld: "--name=value", "--name value", "--name", "--skip-name"."""
     found = []
-    at = 0
-    while at < min(len(words), WORDS_MAX):
-        word = words[at]
-        at += 1
-        if not word.startswith("--") or len(word) < 4:
-            continue
+    waiting = list(reversed(words[:WORDS_MAX]))
+    while waiting:
+        word = waiting.pop()
         written, equals, value = word[2:].partition("=")
         name = known.spelled(written)
-        if not re.fullmatch(r"[a-z][\w.]{1,63}", name) or UNKNOWN in word or ACTS.fullmatch(name):
+        bad = UNKNOWN in word or ACTS.fullmatch(name) or not re.fullmatch(r"[a-z][\w.]{1,63}", name)
+        if not word.startswith("--") or bad:
             continue
-        if not equals:
-            following = words[at] if at < len(words) else ""
-            if following and following[0] not in "-|&;><" and known.has("mysql", name):
-                value, at = following, at + 1
-                if UNKNOWN in value:
-                    continue
-            else:
-                value = "ON"
-                for prefix, means in (("skip_", "OFF"), ("disable_", "OFF"), ("enable_", "ON")):
-                    rest = name.removeprefix(prefix)
-                    # "skip-log-bin" and the like are settings themselves.
-                    if (rest != name and not known.has("mysql", name)) or (rest != name and rest.startswith("innodb_")):
-                        name, value = rest, means
-        found.append(Setting(name, value.strip("\"'"), where, written))
+        if not equals and waiting and waiting[-1][:1] not in ("", *"-|&;><") and known.has("mysql", name):
+            value = waiting.pop()
+        elif not equals:
+            value = "ON"
+            match = re.fullmatch(r"(skip|disable|enable)_(.+)", name)
+            # "skip-log-bin" and the like are settings themselves.
+            if match and (not known.has("mysql", name) or match[2].startswith("innodb_")):
+                name, value = match[2], "ON" if match[1] == "enable" else "OFF"
+        if UNKNOWN not in value:
+            found.append(Setting(name, value.strip("\"'"), where, written))
     return tuple(found)
 
 
 def of_postgres(words: Sequence[str], where: Where) -> tuple[Setting, ...]:
     """Options of postgres: "-c name=value", "-cname=value", "--name=value", "-B 16384", "-F"."""
-    found = []
-
-    def add(text: str) -> None:
-        name, equals, value = text.partition("=")
-        low = name.strip().lower().replace("-", "_")
-        if equals and UNKNOWN not in text and low != "config_file" and re.fullmatch(r"[a-z_][\w.]{1,63}", low):
-            found.append(Setting(low, value.strip().strip("\"'"), where, name.strip() if name.strip() != low else ""))
-
-    at = 0
-    while at < min(len(words), WORDS_MAX):
-        word = words[at]
-        at += 1
+    texts = []
+    waiting = list(reversed(words[:WORDS_MAX]))
+    while waiting:
+        word = waiting.pop()
+        letter, rest = word[1:2], word[2:]
         if word.startswith("--"):
-            add(word[2:])
-        elif len(word) > 1 and word[0] == "-":
-            letter, rest = word[1], word[2:]
-            if letter in POSTGRES_FLAGS and not rest:
-                add("=".join(POSTGRES_FLAGS[letter]))
-            elif letter in POSTGRES_TAKES:
-                if not rest and at < len(words):
-                    rest, at = words[at], at + 1
-                if letter == "c":
-                    add(rest)
-                elif letter in POSTGRES_SHORT:
-                    add(f"{POSTGRES_SHORT[letter]}={rest}")
+            texts.append(rest)
+        elif word[:1] == "-" and letter in POSTGRES_FLAGS and not rest:
+            texts.append(POSTGRES_FLAGS[letter])
+        elif word[:1] == "-" and letter in POSTGRES_TAKES:
+            rest = rest or (waiting.pop() if waiting else "")
+            texts.append(rest if letter == "c" else f"{POSTGRES_SHORT.get(letter, '')}={rest}")
+    found = []
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        low = name.lower().replace("-", "_")
+        if equals and UNKNOWN not in text and low != "config_file" and re.fullmatch(r"[a-z_][\w.]{1,63}", low):
+            found.append(Setting(low, value.strip("\"'"), where, name if name != low else ""))
     return tuple(found)
 
 
 def of_initdb(words: Sequence[str], where: Where) -> tuple[Setting, ...]:
     """What initdb decides for good: checksums, the size of WAL segments; and since 16 any setting with -c."""
-    found = []
-    for at, word in enumerate(words[:WORDS_MAX]):
-        following = words[at + 1] if at + 1 < len(words) else ""
-        if word in ("-k", "--data-checksums"):
-            found.append(Setting("data_checksums", "on", where, word))
-        elif word == "--no-data-checksums":
-            found.append(Setting("data_checksums", "off", where, word))
-        elif word.startswith("--wal-segsize"):
-            size = word.partition("=")[2] or following
-            if re.fullmatch(r"\d{1,5}", size):
-                found.append(Setting("wal_segment_size", f"{size}MB", where, "--wal-segsize"))
-        elif word in ("-c", "--set"):
-            found += of_postgres(["-c", following], where)
-        elif word.startswith("--set="):
-            found += of_postgres(["-c", word[6:]], where)
+    found: list[Setting] = []
+    for word, following in pairwise((*words[:WORDS_MAX], "")):
+        name, equals, value = word.partition("=")
+        value = value if equals else following
+        if word in ("-k", "--data-checksums", "--no-data-checksums"):
+            found.append(Setting("data_checksums", "off" if "no-" in word else "on", where, word))
+        elif name == "--wal-segsize" and re.fullmatch(r"\d{1,5}", value):
+            found.append(Setting("wal_segment_size", f"{value}MB", where, name))
+        elif name in ("-c", "--set"):
+            found += of_postgres(["-c", value], where)
     return tuple(found)
 
 
@@ -222,41 +200,32 @@ def of(
     if at is None:
         return
     name, rest = program(words[at]), words[at + 1 :]
-    line = " ".join(words[:at])
-    if name in MYSQLD or name.startswith(("mysqld-", "mysqld.", "mariadbd.")):
-        engine = known.of_family("mysql", name, context, where.file, line)
-        engine = "mariadb" if name.startswith("mariadb") else engine
+    kind = PROGRAMS.get(name, "shell")  # of "su -c"
+    if kind == "mysqld":
+        engine = known.of_family("mysql", context, where.file, *words[: at + 1])
         yield from _made(of_mysqld(rest, where), engine, "command line", "command line", where)
-    elif name in MYSQL_INIT:
-        engine = "mariadb" if name.startswith("mariadb") else known.of_family("mysql", context, where.file)
-        sizes = tuple(one for one in of_mysqld(rest, where) if one.name.startswith("innodb_"))
-        yield from _made(sizes, engine, "command line", "command line", where)
-    elif name in POSTGRES:
+    elif kind == "postgres":
         yield from _made(of_postgres(rest, where), "postgresql", "command line", "command line", where)
-    elif name in ("pg_ctl", "pg_ctl.exe", "pg_ctlcluster"):
+    elif kind == "pg_ctl":
+        parse = of_initdb if {"init", "initdb"} & set(rest) else of_postgres
         for text in _options(rest, ("-o", "--options")):
-            found = of_initdb(split(text), where) if {"init", "initdb"} & set(rest) else of_postgres(split(text), where)
-            yield from _made(found, "postgresql", "command line", "command line", where)
-    elif name in ("initdb", "initdb.exe", "pg_createcluster"):
+            yield from _made(parse(split(text), where), "postgresql", "command line", "command line", where)
+    elif kind == "initdb":
         yield from _made(of_initdb(rest, where), "postgresql", "initdb", "command line", where)
-    elif name in SHELLS or name in ("su", "runuser"):
+    elif kind == "shell":
         for text in _options(rest, ("-c", "-lc", "/c", "-ec", "-xc", "-exc")):
             yield from of_script(text, where, context, depth + 1)
-    elif name == "gfix":
+    elif kind == "gfix":
         yield from _gfix(rest, where)
-    elif name == "mount":
+    elif kind == "mount":
         yield from _mount(rest, where)
-    elif name in DOCKER and rest:
-        if "run" in rest[:4] or "create" in rest[:4]:
-            yield from _docker_run(
-                rest[next(i for i, w in enumerate(rest) if w in ("run", "create")) + 1 :], where, depth
-            )
-        elif "exec" in rest[:3]:
-            inner = [
-                i for i, word in enumerate(rest) if program(word) in (*POSTGRES, *MYSQLD, "pg_ctl", "initdb", *SHELLS)
-            ]
-            if inner:
-                yield from of(rest[inner[0] :], where, " ".join(rest[: inner[0]]), depth + 1)
+    elif {"run", "create"} & set(rest[:4]):
+        begin = next(at for at, word in enumerate(rest) if word in ("run", "create"))
+        yield from _docker_run(rest[begin + 1 :], where, depth)
+    elif "exec" in rest[:3]:
+        inner = next((at for at, word in enumerate(rest) if PROGRAMS.get(program(word), "docker") != "docker"), None)
+        if inner is not None:
+            yield from of(rest[inner:], where, " ".join(rest[:inner]), depth + 1)
 
 
 def placed(
@@ -295,23 +264,21 @@ def _program_at(words: Sequence[str]) -> int | None:
         name = program(word)
         before = words[at - 1] if at else ""
         whom = before in ("-u", "--user", "-g", "-", "-l", "--") or program(before) in ("gosu", "su-exec", "su")
-        if wrapped and whom and name in POSTGRES and at + 1 < len(words) and words[at + 1][:2] not in ("-c", "-D"):
+        if (
+            wrapped
+            and whom
+            and PROGRAMS.get(name) == "postgres"
+            and at + 1 < len(words)
+            and words[at + 1][:2] not in ("-c", "-D")
+        ):
             continue  # the user
-        if _is_known(name) or (name in ("su", "runuser") and "-c" in words):
+        if name in PROGRAMS or (name in ("su", "runuser") and "-c" in words):
             return at
         if name in WRAPPERS:
             wrapped = True
         elif name not in BEFORE and not wrapped and not re.match(r"[A-Za-z_]\w*=", word) and not word.endswith("#"):
             return None
     return None
-
-
-def _is_known(name: str) -> bool:
-    return (
-        name in MYSQLD or name in MYSQL_INIT or name in POSTGRES or name in SHELLS or name in DOCKER
-        or name in ("pg_ctl", "pg_ctl.exe", "pg_ctlcluster", "initdb", "initdb.exe", "pg_createcluster")
-        or name in ("gfix", "mount")
-    )  # fmt: skip
 
 
 def _made(
@@ -339,13 +306,8 @@ def _gfix(words: Sequence[str], where: Where) -> Iterator[Database]:
     write = next((v.lower() for v in _options(words, ("-write", "-w", "-wr")) if v.lower() in ("sync", "async")), None)
     paths = [word for word in words if re.search(r"\.[fg]db$", word, re.IGNORECASE) and UNKNOWN not in word]
     if (buffers or write) and paths:
-        yield Database(
-            where,
-            re.split(r"[\\/:]", paths[-1])[-1],
-            "firebird",
-            page_buffers=int(buffers) if buffers else None,
-            forced_writes=None if write is None else write == "sync",
-        )
+        name, forced = re.split(r"[\\/:]", paths[-1])[-1], None if write is None else write == "sync"
+        yield Database(where, name, "firebird", page_buffers=int(buffers) if buffers else None, forced_writes=forced)
 
 
 def _mount(words: Sequence[str], where: Where) -> Iterator[Mount]:
@@ -360,42 +322,39 @@ def _mount(words: Sequence[str], where: Where) -> Iterator[Mount]:
 
 def _docker_run(words: Sequence[str], where: Where, depth: int) -> Iterator[Configuration | Mount | Database]:
     """docker run: its own options, the image, what the image is told."""
-    at, options = 0, []
-    while at < len(words) and words[at].startswith("-"):
-        key, equals, value = words[at].partition("=")
-        at += 1
-        if key in DOCKER_ALONE:
+    waiting = list(reversed(words))
+    options = []
+    while waiting and waiting[-1].startswith("-"):
+        word = waiting.pop()
+        key, equals, value = word.partition("=")
+        if DOCKER_ALONE.fullmatch(key):
             continue
-        if not key.startswith("--") and len(key) > 2 and key[:2] in ("-e", "-v", "-p", "-m"):
-            options.append((key[:2], words[at - 1][2:]))
-        elif equals:
-            options.append((key, value))
-        elif at < len(words):
-            options.append((key, words[at]))
-            at += 1
-    if at >= len(words):
+        if re.match(r"-[evpm].", word):
+            options.append((word[:2], word[2:]))
+        elif equals or waiting:
+            options.append((key, value if equals else waiting.pop()))
+    if not waiting:
         return
-    held = [value for key, value in options if key in ("-e", "--env")]
-    environment = dict(value.partition("=")[::2] for value in held)
-    name = next((value for key, value in options if key == "--name" and UNKNOWN not in value), "")
-    entry = [value for key, value in options if key == "--entrypoint"]
-    mounts = []
-    for key, value in options:
-        if key == "--tmpfs":
-            mounts.append(Mount(where, value.partition(":")[0], "tmpfs", frozenset()))
-        elif key in ("-v", "--volume"):
-            mounts += volume(value, where)
-        elif key == "--mount":
-            fields = dict(part.partition("=")[::2] for part in value.split(","))
-            target = next((fields[one] for one in ("target", "dst", "destination") if one in fields), "")
-            if target.startswith("/"):
-                mounts.append(Mount(where, target, fields.get("type", "volume"), frozenset()))
-    bound = [source for key, value in options if key in ("-v", "--volume") and (source := _source(value))]
+    of_image, told = waiting.pop(), list(reversed(waiting))
+
+    def given(*names: str) -> list[str]:
+        return [value for key, value in options if key in names]
+
+    mounts = [Mount(where, value.partition(":")[0], "tmpfs", frozenset()) for value in given("--tmpfs")]
+    mounts += [mount for value in given("-v", "--volume") for mount in volume(value, where)]
+    for value in given("--mount"):
+        fields = dict(part.partition("=")[::2] for part in value.split(","))
+        target = next((fields[one] for one in ("target", "dst", "destination") if one in fields), "")
+        if target.startswith("/"):
+            mounts.append(Mount(where, target, fields.get("type", "volume"), frozenset()))
+    bound = [source for value in given("-v", "--volume") if (source := _source(value))]
     reads = [path for source in bound if (path := in_kit(where.file, source))]
-    elsewhere = len(reads) < len(bound) or any(key == "--env-file" for key, _ in options)
+    environment = dict(value.partition("=")[::2] for value in given("-e", "--env"))
+    name = next((value for value in given("--name") if UNKNOWN not in value), "")
     yield from container(
-        words[at], [*entry, *words[at + 1 :]], environment, mounts, where, name, depth, reads=reads, elsewhere=elsewhere
-    )
+        of_image, [*given("--entrypoint"), *told], environment, mounts, where, name, depth, reads=reads,
+        elsewhere=len(reads) < len(bound) or bool(given("--env-file")),
+    )  # fmt: skip
 
 
 def _source(text: str) -> str:
@@ -429,10 +388,10 @@ GIVEN = linear.compile(
 
 def _serves(words: Sequence[str]) -> bool:
     """Whether a container's command starts the server, at once or by way of a shell."""
-    named = MYSQLD | POSTGRES | {"firebird", "fbguard", "mariadbd-safe"}
-    if program(words[0]) not in SHELLS:
-        return program(words[0]) in named or program(words[0]).endswith(".sh")
-    return any(STARTS.search(one) for one in words[1:])
+    name = program(words[0])
+    if PROGRAMS.get(name) == "shell":
+        return any(STARTS.search(one) for one in words[1:])
+    return PROGRAMS.get(name) in SERVERS or name in ("firebird", "fbguard") or name.endswith(".sh")
 
 
 def _told_to(words: Sequence[str], name: str) -> Image | None:
@@ -485,15 +444,11 @@ def container(
     if words and words[0][0] != "-" and not _serves(words):
         return  # a client that comes with the image
     found: list[Configuration] = []
-    if words and program(words[0]) in SHELLS:
-        inner = [one for one in of(words, where, of_image, depth + 1) if isinstance(one, Configuration)]
-        found += inner
-        words = []
-    elif words and not words[0].startswith("-"):
+    if words and words[0][0] != "-":
         found += [one for one in of(words, where, of_image, depth + 1) if isinstance(one, Configuration)]
-    else:
-        parse = {"mysql": of_mysqld, "mariadb": of_mysqld, "postgresql": of_postgres}.get(engine)
-        found += _made(parse(words, where), engine, "command line", "command line", where) if parse else []
+    elif engine != "firebird":
+        parse = of_postgres if engine == "postgresql" else of_mysqld
+        found += _made(parse(words, where), engine, "command line", "command line", where)
     found += from_environment(known_image, environment, where, places or {})
     # A side must have a name, or the folder of the script would be one.
     side = side or of_image.strip("\"'").rpartition("/")[2][:60]
@@ -529,7 +484,6 @@ def from_environment(
             settings.append(Setting(key[14:].lower(), value, at, key))
         elif not of_image.official:
             name = re.sub(r"^(?:POSTGRES(?:QL)?|MYSQL|MARIADB|FIREBIRD|PG|DB)_", "", upper).lower()
-            name = "synchronous_commit" if name == "synchronous_commit_mode" else name
             sure = known.owner(name) == of_image.engine
             said = name != key.lower() and known.has(of_image.engine, name)
             if sure or (said and name not in ("user", "port", "version", "socket", "datadir")):

@@ -1,4 +1,4 @@
-"""Logs of MySQL, MariaDB and PostgreSQL: what of them a benchmark should fear, and its checkpoints."""
+"""Logs of Firebird, MySQL, MariaDB and PostgreSQL: what of them a benchmark should fear, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -33,11 +33,16 @@ CHECKPOINT_ENDS = linear.compile(
 )
 
 
+def _firebird(file: File) -> Sequence[LogEntry] | None:
+    is_log = file.base.startswith("firebird") and file.base.endswith(".log")
+    return log_lines.of_firebird(file.lines, file.at) if is_log else None
+
+
 def _mysql(file: File) -> Sequence[LogEntry] | None:
     if not any(MYSQL_LINE.match(line) for line in file.first_lines):
         return None
     engine: EngineName = "mariadb" if re.search(rb"mariadb", file.head, re.IGNORECASE) else "mysql"
-    return list(log_lines.of_server(file.stream(), file.at, engine, log_lines.MYSQL))
+    return log_lines.of_server(file.stream(), file.at, engine, log_lines.MYSQL)
 
 
 def _postgresql(file: File) -> Sequence[LogEntry] | None:
@@ -46,10 +51,12 @@ def _postgresql(file: File) -> Sequence[LogEntry] | None:
         return None
     if not any(POSTGRESQL_WORDS.search(line) for line in file.first_lines):
         return None
-    checkpoints = _Checkpoints(file)
-    entries = list(log_lines.of_server(checkpoints.passing(file.stream()), file.at, "postgresql", log_lines.POSTGRESQL))
-    told = any(one.kind == "checkpoints-frequent" for one in entries)  # the server itself complains
-    return [*entries, *(one for one in checkpoints.entries() if not (told and one.kind.startswith("checkpoints")))]
+    checkpoints = _Checkpoints()
+    lines = checkpoints.passing(file.stream())
+    entries = log_lines.of_server(lines, file.at, "postgresql", log_lines.POSTGRESQL)
+    if any(one.kind == "checkpoints-frequent" for one in entries):
+        checkpoints.begun.clear()  # the server itself complains
+    return [*entries, *checkpoints.entries(file)]
 
 
 def _seconds(match: re.Match[str]) -> int | None:
@@ -60,9 +67,8 @@ def _seconds(match: re.Match[str]) -> int | None:
 class _Checkpoints:
     """Why checkpoints began, and how long one file's flush took at most: xlog.c (LogCheckpointStart, -End)."""
 
-    file: File
-    whys: list[tuple[int, bool]] = field(default_factory=list)  # the line, and whether the log's size forced it
-    next_at_once: int = 0  # forced ones that began when the one before had ended
+    begun: list[tuple[int, bool]] = field(default_factory=list)  # the line, and whether the log's size forced it
+    at_once: int = 0  # forced ones that began when the one before had ended
     stall: tuple[float, int, str] = (0.0, 0, "")
     ended_s: int | None = None  # of the day
 
@@ -75,23 +81,24 @@ class _Checkpoints:
     def _checkpoint(self, at: int, line: str) -> None:
         if match := CHECKPOINT_STARTS.match(line):
             forced, begun_s = match[4] != "time", _seconds(match)
-            self.whys.append((at, forced))
-            at_once = self.ended_s is not None and begun_s is not None and 0 <= begun_s - self.ended_s <= 1
-            self.next_at_once += forced and at_once
+            self.begun.append((at, forced))
+            if forced and self.ended_s is not None and begun_s is not None:
+                self.at_once += 0 <= begun_s - self.ended_s <= 1
         elif match := CHECKPOINT_ENDS.match(line):
             self.ended_s = _seconds(match)
             self.stall = max(self.stall, (float(match[5]), at, f"sync={match[4]} s, longest={match[5]} s"))
 
-    def entries(self) -> Iterator[LogEntry]:
-        forced = [at for at, is_forced in self.whys if is_forced]
-        if len(forced) > 1 and 2 * len(forced) > len(self.whys):
-            text = f"{len(forced):,} of {counted(len(self.whys), 'checkpoint')} began because max_wal_size was reached"
-            at_once = f", {self.next_at_once:,} as soon as the one before had ended" if self.next_at_once else ""
-            kind = "checkpoints-at-once" if self.next_at_once else "checkpoints-forced"
-            yield LogEntry(self.file.at(forced[0]), "postgresql", kind, text + at_once, len(forced))
+    def entries(self, file: File) -> Iterator[LogEntry]:
+        forced = [at for at, is_forced in self.begun if is_forced]
+        if len(forced) > 1 and 2 * len(forced) > len(self.begun):
+            text = f"{len(forced):,} of {counted(len(self.begun), 'checkpoint')} began because max_wal_size was reached"
+            text += f", {self.at_once:,} as soon as the one before had ended" if self.at_once else ""
+            kind = "checkpoints-at-once" if self.at_once else "checkpoints-forced"
+            yield LogEntry(file.at(forced[0]), "postgresql", kind, text, len(forced))
         if self.stall[0] >= STALL_S:
-            yield LogEntry(self.file.at(self.stall[1]), "postgresql", "flush-stall", self.stall[2])
+            yield LogEntry(file.at(self.stall[1]), "postgresql", "flush-stall", self.stall[2])
 
 
+FIREBIRD_LOG = Importer("firebird.log", _firebird)
 MYSQL_LOG = Importer("MySQL or MariaDB log", _mysql)
 POSTGRESQL_LOG = Importer("PostgreSQL log", _postgresql)

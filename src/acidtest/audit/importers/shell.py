@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from acidtest.audit.bench import Configuration, Database, EngineName, Mount, Setting
+from acidtest.audit.bench import Configuration, Database, Mount
 from acidtest.audit.importers import blocks, known, server_commands
 from acidtest.audit.importers.file import File, Importer
 from acidtest.formats import linear
@@ -22,13 +22,13 @@ FOUND_MAX = 2000  # commands of one file that set something
 LEXED_MAX = 10_000  # lines of one file that are taken apart
 # Only a line with one of these is taken apart.
 PROGRAM = re.compile(
-    r"(?<![\w.-])(?:mysqld(?:_safe|-debug|\.exe)?|mariadbd(?:-safe)?|mysql_install_db|mariadb-install-db|postgres|postmaster|"
-    r"pg_ctl(?:cluster)?|initdb|pg_createcluster|docker|podman|nerdctl|gfix|mount|PGOPTIONS|helm)(?![\w-])"
+    r"(?<![\w.-])(?:mysqld(?:_safe|-debug|\.exe)?|mariadbd(?:-safe)?|postgres|postmaster|"
+    r"pg_ctl(?:cluster)?|initdb|docker|podman|nerdctl|gfix|mount|PGOPTIONS)(?![\w-])"
 )
 # The names alone, by which the lines are found that may have one.
 CALLED = linear.compile(
-    r"mysqld|mariadbd|mysql_install_db|mariadb-install-db|postgres|postmaster|pg_ctl|initdb|pg_createcluster|docker|"
-    r"podman|nerdctl|gfix|mount|PGOPTIONS|helm"
+    r"mysqld|mariadbd|postgres|postmaster|pg_ctl|initdb|docker|"
+    r"podman|nerdctl|gfix|mount|PGOPTIONS"
 )
 CONFIGURED = ".conf"
 COMMAND = re.compile(r"ExecStart=[-@:+!]{0,3}|CMD |ENTRYPOINT |RUN ")
@@ -43,8 +43,10 @@ LOOP = re.compile(r"\s*(?:for|read|select) +(?:-\w+ +)*([A-Za-z_]\w{0,60})\b")
 VARIABLE = re.compile(
     r"\$(?:(\w{1,60})|\{([A-Za-z_]\w{0,60})(?::?([-=])([^{}$]{0,300}))?\})|%(\w{1,60})%|\$\(|`|\$\{|\$[@*#?!]"
 )
-HELM = re.compile(r"(?:--set(?:-string)?[= ]|,)[\"']?(?:[\w-]{1,40}\.){0,9}([A-Za-z][\w-]{2,63})=[\"']?([\w.+-]{1,60})")
 WORD = re.compile(r"\w{1,40}")
+QUOTED = re.compile(
+    r"(?:[^'\"#\\]|\\.|'[^']*+'|\"(?:[^\"\\]|\\.)*+\")*+", re.DOTALL
+)  # what stands before an open quote
 HEREDOC = re.compile(r"<<-?\s{0,3}([\"']?)(\w{1,40})\1")
 ECHO = re.compile(
     r"\b(?:echo|printf)\s++(?:-[en]++\s++)?(\"[^\"]{1,500}\"|'[^']{1,500}'|[^\s>|;][^>|;]{0,79}+)\s*+(?:>>?|\|\s*(?:sudo\s+)?tee)"
@@ -92,20 +94,9 @@ def _joined(lines: Sequence[str], at: int) -> tuple[str, int]:
 
 
 def _open(text: str) -> bool:
-    """Whether a quote is open at the end. Looked for from the beginning each time, in texts of some lines."""
-    quote, skip = "", False
-    for char in text[:8192]:
-        if skip:
-            skip = False
-        elif char == "\\" and quote != "'":
-            skip = True
-        elif quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char == "#" and not quote:
-            return False
-    return bool(quote)
+    """Whether a quote is open at the end, outside of a comment."""
+    closed = QUOTED.match(text[:8192])
+    return closed is not None and text[closed.end() : closed.end() + 1] in ("'", '"')
 
 
 def of_lines(
@@ -122,7 +113,11 @@ def of_lines(
     while at < len(lines) and found < FOUND_MAX and lexed < LEXED_MAX:
         line, begin = lines[at], at
         head = line[:LINE_SHORT]
-        if "<<" in head and (match := HEREDOC.search(head)) and (end := _after(ends[match[2]], at)):
+        match = HEREDOC.search(head) if "<<" in head else None
+        words_alone = ends[match[2]] if match else []
+        place = bisect_right(words_alone, at)
+        if match and place < len(words_alone):
+            end = words_alone[place]
             body = [resolved(one[:LINE_SHORT], held) if not match[1] else one for one in lines[at + 1 : end]]
             written = list(blocks.of_lines(body, file, first + at + 1, context=line[:LINE_SHORT]))
             yield from written
@@ -144,32 +139,11 @@ def of_lines(
             at += 1
             continue
         lexed += 1
-        yield from _helm(command, lines[begin:at], file, first + begin)
         for words in _simple(command):
             told = server_commands.of(words, file.at(first + begin), context)
             for part in server_commands.placed(told, lines[begin:at], first + begin):
                 found += 1
                 yield part
-
-
-def _helm(command: str, lines: Sequence[str], file: File, first: int) -> Iterator[Configuration]:
-    """Settings that a chart is given by ``helm --set``, which have the engine's names at the end of a path."""
-    found: dict[EngineName, list[Setting]] = defaultdict(list)
-    for match in HELM.finditer(command) if "helm" in command else ():
-        if engine := known.owner(match[1]):
-            found[engine].append(Setting(known.spelled(match[1]), match[2], file.at(first), match[1]))
-    for engine, settings in found.items():
-        named = known.of_family(engine, command[:LINE_SHORT])
-        one = Configuration(file.at(first), named, "values", tuple(settings), source="environment", whole=False)
-        for part in server_commands.placed([one], lines, first):
-            if isinstance(part, Configuration):
-                yield part
-
-
-def _after(numbers: Sequence[int], at: int) -> int:
-    """The first of the numbers, which ascend, above ``at``; 0 of none."""
-    place = bisect_right(numbers, at)
-    return numbers[place] if place < len(numbers) else 0
 
 
 def _changed(line: str, file: File, number: int) -> Iterator[Configuration]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
@@ -18,39 +19,44 @@ HINTS = (
     "sessionvariables=", "options=",
 )  # fmt: skip
 HINT = linear.compile("|".join(HINTS), linear.I)
-VALUE = r"('[^'\n]{0,300}'|\"[^\"\n\\]{0,300}\"|[\w.+-]{1,80}(?:\s?\*\s?\d{1,9}){0,4})"
-SCOPED = r"(?:@@)?(?:GLOBAL|PERSIST|PERSIST_ONLY)[\s.]{1,9}`?([a-z]\w{1,63})`?\s{0,9}:?=\s{0,9}" + VALUE
-GLOBAL = re.compile(r"\bSET\s{1,9}" + SCOPED, re.IGNORECASE)
-MORE = re.compile(r"\s{0,9},\s{0,9}" + SCOPED, re.IGNORECASE)
-SYSTEM = re.compile(
-    r"\bALTER\s{1,9}SYSTEM\s{1,9}SET\s{1,9}\"?([a-z_][\w.]{1,63})\"?\s{0,9}(?:=|\bTO\b)\s{0,9}" + VALUE, re.IGNORECASE
-)
-OF_DATABASE = re.compile(
-    r"\bALTER\s{1,9}(?:DATABASE|ROLE|USER)\s{1,9}(?:\"([^\"\n]{1,63})\"|([^\s;\"']{1,63}))\s{1,9}SET\s{1,9}"
-    r"\"?([a-z_][\w.]{1,63})\"?\s{0,9}(?:=|\bTO\b)\s{0,9}" + VALUE,
-    re.IGNORECASE,
-)
-# Of a session only what changes the promise of a commit or the work; others are how a script loads its data.
-SESSION = re.compile(
-    r"\bSET\s{1,9}(?:SESSION\s{1,9}|LOCAL\s{1,9})?(synchronous_commit|commit_delay|"
-    r"default_transaction_isolation)\s{0,9}(?:=|\bTO\b)\s{0,9}" + VALUE,
-    re.IGNORECASE,
-)
-PRAGMA = re.compile(
-    r"\bPRAGMA\s{1,9}(?:\w{1,40}\.)?(\w{1,40})\s{0,9}(?:=\s{0,9}|\()\s{0,9}[\\]?" + VALUE, re.IGNORECASE
-)
-# What libraries of SQLite take: a call with the pragma's text or its two parts, a parameter of the connection's name.
-CALLED = re.compile(
-    r"\bpragma(?:_update)?\(\s{0,9}(?:None,\s{0,9})?[\"'](\w{1,40})(?:[\"']\s{0,9},\s{0,9}|\s{0,9}=\s{0,9})&?[\"']?([\w-]{1,40})",
-    re.IGNORECASE,
-)
-PARAMETER = re.compile(
-    r"[?&]_(?:(journal(?:_mode)?|sync(?:hronous)?|cache_size|timeout|busy_timeout|auto_vacuum|locking(?:_mode)?|fk|foreign_keys)"
-    r"=([\w-]{1,20})|pragma=(\w{1,40})(?:\(|%28|=)([\w-]{1,20}))",
-    re.IGNORECASE,
-)
+NAME = r"[\"`]?(?P<name>[a-z_][\w.]{1,63})[\"`]?"
+VALUE = r"(?P<value>'[^'\n]{0,300}'|\"[^\"\n\\]{0,300}\"|[\w.+-]{1,80}(?:\s?\*\s?\d{1,9}){0,4})"
+TO = r"\s{0,9}(?:=|\bTO\b)\s{0,9}"
+SCOPED = rf"(?:@@)?(?:GLOBAL|PERSIST|PERSIST_ONLY)[\s.]{{1,9}}{NAME}\s{{0,9}}:?=\s{{0,9}}{VALUE}"
+PAIR = r"(?P<name>[a-z_]{2,63})=(?P<value>[^,&\"\s]{1,80})"
+MORE = {  # what a form goes on with, by its first word
+    "global": re.compile(r"\s{0,9},\s{0,9}" + SCOPED, re.IGNORECASE),
+    "sessionvariables=": re.compile("," + PAIR, re.IGNORECASE),
+}
+# Words of which one stands in the line, the engine, what it is set for, and the pattern.
+FORMS: tuple[tuple[tuple[str, ...], EngineName, str, re.Pattern[str]], ...] = tuple(
+    (words, engine, section, re.compile(pattern, re.IGNORECASE))
+    for words, engine, section, pattern in (
+        (("global", "persist"), "mysql", "", r"\bSET\s{1,9}" + SCOPED),
+        (("alter",), "postgresql", "", rf"\bALTER\s{{1,9}}SYSTEM\s{{1,9}}SET\s{{1,9}}{NAME}{TO}{VALUE}"),
+        (("alter",), "postgresql", "of one database or user",
+         rf"\bALTER\s{{1,9}}(?:DATABASE|ROLE|USER)\s{{1,9}}(?:\"[^\"\n]{{1,63}}\"|[^\s;\"']{{1,63}})\s{{1,9}}SET\s{{1,9}}"
+         rf"{NAME}{TO}{VALUE}"),
+        # Of a session only what changes the promise of a commit or the work; others are how a script loads its data.
+        (("commit", "isolation"), "postgresql", "session",
+         r"\bSET\s{1,9}(?:SESSION\s{1,9}|LOCAL\s{1,9})?(?P<name>synchronous_commit|commit_delay|"
+         rf"default_transaction_isolation){TO}{VALUE}"),
+        # In the address of a server: of libpq, and of JDBC's driver for MySQL.
+        (("options=",), "postgresql", "session",
+         r"\boptions=[\"']?(?:%27)?-c(?:%20|\+|\s)?(?P<name>[a-z_]{2,63})(?:=|%3D)(?P<value>[\w.]{1,40})"),
+        (("sessionvariables=",), "mysql", "session", r"[?&]sessionVariables=" + PAIR),
+        # What libraries of SQLite take: a call with the pragma's text or its two parts, a parameter of the name.
+        (("pragma",), "sqlite", "",
+         rf"\bPRAGMA\s{{1,9}}(?:\w{{1,40}}\.)?(?P<name>\w{{1,40}})\s{{0,9}}(?:=\s{{0,9}}|\()\s{{0,9}}[\\]?{VALUE}"),
+        (("pragma",), "sqlite", "",
+         r"\bpragma(?:_update)?\(\s{0,9}(?:None,\s{0,9})?[\"'](?P<name>\w{1,40})"
+         r"(?:[\"']\s{0,9},\s{0,9}|\s{0,9}=\s{0,9})&?[\"']?(?P<value>[\w-]{1,40})"),
+        (("_journal", "_sync", "_busy", "_pragma"), "sqlite", "",
+         r"[?&]_(?:pragma=)?(?P<name>\w{1,40})(?:\(|%28|=)(?P<value>[\w-]{1,20})"),
+    )
+)  # fmt: skip
 ALTER = re.compile(r"\bALTER\b", re.IGNORECASE)
-PARAMETERS = {
+PRAGMAS = {
     "journal": "journal_mode",
     "sync": "synchronous",
     "timeout": "busy_timeout",
@@ -58,69 +64,30 @@ PARAMETERS = {
     "fk": "foreign_keys",
 }
 SYNCHRONOUS = {"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}
-# Settings of a session in the address of a server: of JDBC's driver for MySQL, of libpq.
-JDBC = re.compile(r"[?&]sessionVariables=([^&\"\s]{1,400})", re.IGNORECASE)
-LIBPQ = re.compile(r"\boptions=[\"']?(?:%27)?-c(?:%20|\+|\s)?([a-z_]{2,63})(?:=|%3D)([\w.]{1,40})", re.IGNORECASE)
 # A statement in a comment sets nothing.
 COMMENT = re.compile(r"\s*(?:--|#(?!!)|//|\*|/\*(?!!)|;|REM\b|<!--)")
 FIREBIRD_DATABASE = re.compile(
     r"\bCREATE\s{1,9}DATABASE\s{1,9}(?:'([^'\n]{1,300})'|\"([^\"\n]{1,300})\").{0,300}?\bPAGE_SIZE\s{0,9}=?\s{0,9}(\d{4,5})",
     re.IGNORECASE,
 )
-RESET = frozenset(("default", "on_default"))
-
-
-def _amount(text: str) -> str:
-    """ "8*1024*1024" as a number; others as they are."""
-    bare = text.strip("'\"")
-    if re.fullmatch(r"\d{1,12}(?:\s?\*\s?\d{1,9}){1,4}", bare):
-        product = 1
-        for factor in bare.split("*"):
-            product *= int(factor)
-        return str(product)
-    return bare
+PRODUCT = re.compile(r"\d{1,12}(?:\s?\*\s?\d{1,9}){1,4}")
 
 
 def _in_line(line: str) -> Iterator[tuple[EngineName, str, str, str]]:
     """Engine, name, value, section of each statement in a line."""
     low = line.lower()
-    if "global" in low or "persist" in low:
-        for match in GLOBAL.finditer(line):
-            yield "mysql", match[1], match[2], ""
-            at = match.end()
-            while more := MORE.match(line, at):
-                yield "mysql", more[1], more[2], ""
-                at = more.end()
-    if "sessionvariables=" in low:
-        for match in JDBC.finditer(line):
-            for pair in match[1].split(","):
-                name, equals, value = pair.partition("=")
-                if equals and known.has("mysql", name):
-                    yield "mysql", name.strip(), value.strip(), "session"
-    if "options=" in low:
-        for match in LIBPQ.finditer(line):
-            if known.has("postgresql", match[1]):
-                yield "postgresql", match[1], match[2], "session"
-    if "alter" in low:
-        for match in SYSTEM.finditer(line):
-            yield "postgresql", match[1], match[2], ""
-        for match in OF_DATABASE.finditer(line):
-            yield "postgresql", match[3], match[4], match[1] or match[2]
-    if "set" in low and ("commit" in low or "transaction_isolation" in low):
-        for match in SESSION.finditer(line):
-            if not ALTER.search(line, 0, match.start()):  # else it is no statement of its own
-                yield "postgresql", match[1], match[2], "session"
-    if "pragma" in low:
-        for pattern in (PRAGMA, CALLED):
-            for match in pattern.finditer(line):
-                if known.has("sqlite", match[1]):
-                    yield "sqlite", match[1], match[2], ""
-    if "_journal" in low or "_sync" in low or "_pragma" in low or "_busy" in low:
-        for match in PARAMETER.finditer(line):
-            name = (match[1] or match[3]).lower()
-            name = PARAMETERS.get(name, name)
-            if known.has("sqlite", name):
-                yield "sqlite", name, match[2] or match[4], ""
+    for words, engine, section, pattern in FORMS:
+        if not any(word in low for word in words):
+            continue
+        for begun in pattern.finditer(line):
+            match: re.Match[str] | None = begun
+            if section == "session" and ALTER.search(line, 0, begun.start()):
+                continue  # it is no statement of its own
+            while match:
+                name = PRAGMAS.get(match["name"].lower(), match["name"]) if engine == "sqlite" else match["name"]
+                if known.has(engine, name) or not (engine == "sqlite" or "=" in words[0]):
+                    yield engine, name, match["value"], section
+                match = MORE[words[0]].match(line, match.end()) if words[0] in MORE else None
 
 
 def of_lines(lines: Sequence[str], file: File, first: int = 1, *, prose: bool = False) -> Iterator[Configuration]:
@@ -128,35 +95,31 @@ def of_lines(lines: Sequence[str], file: File, first: int = 1, *, prose: bool = 
     found: dict[EngineName, list[Setting]] = {}
     for offset in sorted(linear.lines_with(HINT, lines)):
         head = lines[offset][:LINE_MAX]
-        if COMMENT.match(head):
-            continue
-        for engine, name, value, section in _in_line(head):
-            low, bare = name.lower(), _amount(value)
-            if bare.lower() in RESET or not bare:
-                continue
+        for engine, name, value, section in _in_line(head) if not COMMENT.match(head) else ():
+            low, bare = name.lower(), value.strip("'\"")
+            if PRODUCT.fullmatch(bare):
+                bare = str(math.prod(map(int, bare.split("*"))))  # "8*1024*1024"
             if engine == "sqlite" and low == "synchronous":
                 bare = SYNCHRONOUS.get(bare, bare)
-            setting = Setting(low, bare, file.at(first + offset), name if name != low else "", section)
-            found.setdefault(engine, []).append(setting)
+            if bare.lower() not in ("", "default", "on_default"):
+                setting = Setting(low, bare, file.at(first + offset), name if name != low else "", section)
+                found.setdefault(engine, []).append(setting)
     for engine, settings in found.items():
-        of = known.of_family(engine, PurePosixPath(file.name).name, str(PurePosixPath(file.name).parent))
+        path = PurePosixPath(file.name)
+        of = known.of_family(engine, path.name, str(path.parent))
         yield Configuration(settings[0].where, of, "statement", tuple(settings), source="statement", prose=prose)
 
 
-def _databases(lines: Sequence[str], file: File) -> Iterator[Database]:
-    """Firebird's CREATE DATABASE, which decides the size of its pages."""
-    for number, line in enumerate(lines, start=1):
-        if "page_size" in line[:LINE_MAX].lower() and (match := FIREBIRD_DATABASE.search(line[:LINE_MAX])):
-            name = re.split(r"[\\/:]", match[1] or match[2])[-1]
-            yield Database(file.at(number), name, "firebird", page_bytes=int(match[3]))
-
-
 def _read(file: File) -> Sequence[Configuration | Database] | None:
-    if file.size > TEXT_MAX or b"\0" in file.head or known.is_prose(file.base):
+    if file.size > TEXT_MAX or b"\0" in file.head or known.is_prose(file.base) or not known.holds(file, HINTS):
         return None
-    if not known.holds(file, HINTS):
-        return None
-    return [*of_lines(file.lines, file), *_databases(file.lines, file)] or None
+    # Firebird's CREATE DATABASE decides the size of its pages.
+    databases = [
+        Database(file.at(number), re.split(r"[\\/:]", match[1] or match[2])[-1], "firebird", page_bytes=int(match[3]))
+        for number, line in enumerate(file.lines, start=1)
+        if "page_size" in line[:LINE_MAX].lower() and (match := FIREBIRD_DATABASE.search(line[:LINE_MAX]))
+    ]
+    return [*of_lines(file.lines, file), *databases] or None
 
 
 IMPORTER = Importer("statements", _read, beside=True)

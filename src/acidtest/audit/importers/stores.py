@@ -32,19 +32,15 @@ def _read(file: File) -> Sequence[Statement] | None:
     starts = HINT.search(text) is not None
     sets = ANY.within(text)
     tables = "unlogged" in text.lower()
-    if not (starts or sets or tables):
-        return None
     found: list[Statement] = []
-    for number, whole in enumerate(text.split("\n"), start=1):
-        line = whole[:LINE_MAX]
-        if starts and (match := IMAGE.search(line)) and not line.lstrip().startswith("#"):
+    for number, whole in enumerate(text.split("\n") if starts or sets or tables else (), start=1):
+        line, told = whole[:LINE_MAX], " ".join(whole[:LINE_MAX].split())[:120]
+        if starts and (match := IMAGE.search(line)) and not told.startswith("#"):
             found.append(Statement(file.at(number), "store", BY_WORD[match[1].lower()]))
-        for n in sets:
-            name, pattern = KNOBS[n]
-            if pattern.search(line):
-                found.append(Statement(file.at(number), "promise", " ".join(line.split())[:120], store=name))
+        names = [name for name, pattern in (KNOBS[n] for n in sets) if pattern.search(line)]
+        found += [Statement(file.at(number), "promise", told, store=name) for name in names]
         if tables and UNLOGGED.search(line):
-            found.append(Statement(file.at(number), "unlogged", " ".join(line.split())[:120]))
+            found.append(Statement(file.at(number), "unlogged", told))
         if len(found) >= KEPT:
             break
     return found or None

@@ -7,28 +7,30 @@ import csv
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from acidtest.audit.importers.file import File
+from acidtest.audit.bench import TableRow
+from acidtest.audit.importers import headings
+from acidtest.audit.importers.file import File, Importer
 from acidtest.formats import linear
 
 BYTES_MAX = 4 << 20  # of a text with tables
 ROWS_MAX = 5_000  # of one table; a longer one is a log
 CELL_MAX = 200  # characters
 COLUMNS_MAX = 200
+QUOTED_MAX = 300  # rows of one table of a text; a longer one is a record
 UNIT_MAX = 5  # letters behind a figure
-CAPTION_LINES = 6  # before a table that may say what it shows
 PROSE = re.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|html?)")
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
-TAG = re.compile(r"<(/?)(table|thead|tr|t[hd]|caption)\b[^<>]*>", re.IGNORECASE)
+TAG = re.compile(r"<(/?)(table|tr|t[hd])\b[^<>]*>", re.IGNORECASE)
 ANY_TAG = re.compile(r"<[^<>]*>")
-HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s{0,3}\*\*|=+\s")
 NUMERIC = re.compile(r"[-+~]?\d[\d.,']{0,30}(?:e[-+]?\d{1,3})?[kKM%]?")
 SPACES = re.compile(r"[ \t]+")
 SEPARATORS = (",", ";", "\t")
 BLANK = (" ", "  ")
 ALIGNED = re.compile(r"[ \t]{2,200}|\t")
 RULE = linear.compile(r"\s*[-=]{5,}[-= ]*")
+RULED = linear.compile(r"[|+:=\- \t]*(?:--|==|:-|\|-\||- \|)[|+:=\- \t]*")  # below a heading
 NOTHING = ("-", "--", "---")
 CUT_LEAST = 3  # rows of a table that something else follows without a line between
 MARKED = re.compile(r"\s<-{2,}")  # a remark that points to a row
@@ -42,11 +44,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A heading and the rows below it. ``caption`` is what stands above: its own, or the lines before it."""
+    """A heading and the rows below it, in the file's lines from ``line`` to ``last``."""
 
     line: int
     last: int
-    caption: str
     head: tuple[str, ...]
     rows: tuple[Row, ...]
 
@@ -60,23 +61,15 @@ def of_file(file: File) -> list[Table]:
     drawn = list(_drawn(file.lines))
     if not drawn and b"<table" in file.head.lower():
         drawn = list(_html(file.text))
-    return [*drawn, *_fenced(file.lines)] if PROSE.fullmatch(file.base) else drawn or list(delimited(file.lines))
+    if not PROSE.fullmatch(file.base):
+        return drawn or list(delimited(file.lines))
+    return [*drawn, *(table for begin, end in blocks(file.lines) for table in delimited(file.lines[begin:end], begin))]
 
 
-def _fenced(lines: Sequence[str]) -> Iterator[Table]:
-    """Delimited tables in the blocks of a text that are not set as prose."""
-    begin: int | None = None
-    for at, line in enumerate(lines):
-        if FENCE.match(line):
-            if begin is not None:
-                yield from (replace(one, caption=_above(lines, begin - 1)) for one in delimited(lines[begin:at], begin))
-            begin = at + 1 if begin is None else None
-
-
-def _amount(cell: str) -> str:
-    """A cell without the unit behind its figure: "2.34" of "2.34 ms"."""
-    figure, _, unit = cell.partition(" ")
-    return figure if len(unit) <= UNIT_MAX and unit.isascii() else cell
+def blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The lines between each pair of fences, from 0; of one that is never closed those to the end."""
+    fences = [at for at, line in enumerate(lines) if FENCE.match(line)]
+    yield from ((one + 1, other) for one, other in zip(fences[::2], [*fences[1::2], len(lines)], strict=False))
 
 
 def is_numeric(cell: str) -> bool:
@@ -90,8 +83,7 @@ def _drawn(lines: Sequence[str]) -> Iterator[Table]:
     """Tables whose heading is ruled off: ``| a | b |`` over ``|---|---|``, ``a | b`` over ``---+---``, and framed."""
     at = 1
     while at < len(lines):
-        rule = lines[at].strip()
-        if not _is_rule(rule) or "|" not in lines[at - 1]:
+        if "|" not in lines[at - 1] or not _is_rule(lines[at].strip()):
             at += 1
             continue
         head = _cells(lines[at - 1])
@@ -99,29 +91,22 @@ def _drawn(lines: Sequence[str]) -> Iterator[Table]:
         below = at + 1
         while below < len(lines) and len(rows) <= ROWS_MAX:
             bare = lines[below].strip()
-            if "|" in bare and not _is_rule(bare):
+            if not _is_rule(bare):
+                if "|" not in bare:
+                    break
                 rows.append(Row(below + 1, _cells(lines[below])))
-            elif not _is_rule(bare):
-                break
             below += 1
-        if len(head) > 1 and len(head) <= COLUMNS_MAX and rows and len(rows) <= ROWS_MAX:
-            yield Table(at, below, _above(lines, at - 1), head, tuple(rows))
+        if 1 < len(head) <= COLUMNS_MAX and 0 < len(rows) <= ROWS_MAX:
+            yield Table(at, below, head, tuple(rows))
         at = below + 1
 
 
 def _is_rule(bare: str) -> bool:
-    return len(bare) > 2 and "-" in bare + "-" * ("=" in bare) and set(bare) <= set("|+-=: \t") and _ruled(bare)
-
-
-def _ruled(bare: str) -> bool:
-    return ("|" in bare or "+" in bare) and (
-        "--" in bare or "==" in bare or ":-" in bare or "|-|" in bare or "- |" in bare
-    )
+    return len(bare) > 2 and ("|" in bare or "+" in bare) and RULED.fullmatch(bare) is not None
 
 
 def _cells(line: str) -> tuple[str, ...]:
-    bare = line.strip()
-    bare = bare.removeprefix("|").removesuffix("|")
+    bare = line.strip().removeprefix("|").removesuffix("|")
     return tuple(_plain(cell) for cell in bare.replace("\\|", "/").split("|")[: COLUMNS_MAX + 1])
 
 
@@ -131,79 +116,50 @@ def _plain(cell: str) -> str:
     return " ".join(bare.replace("*", "").replace("`", "").replace("\\", "").split())[:CELL_MAX]
 
 
-def _above(lines: Sequence[str], at: int) -> str:
-    """The lines before line ``at`` (from 0) that may be its caption, up to the next heading."""
-    said: list[str] = []
-    for line in reversed(lines[max(0, at - CAPTION_LINES) : at]):
-        bare = line.strip()
-        if "|" in bare or FENCE.match(line) or (said and not bare and HEADING.match(said[-1])):
-            break
-        if bare and not _is_rule(bare):
-            said.append(bare[:CELL_MAX])
-            if HEADING.match(line):
-                break
-    return "\n".join(reversed(said))
-
-
-# ------------------------------------------------------------------------------------------------------------- HTML
-
-
 def _html(text: str) -> Iterator[Table]:
     """Every table of a page; of nested ones the inner."""
-    begin = line = 0
-    at_line = 1
+    counted = begin = line = 0
     cells: list[str] = []
-    rows: list[Row] = []
+    rows: list[Row] | None = None
     cell_at: int | None = None
-    caption = lead = ""
-    caption_at = None
-    inside = False
-    before = 0  # where the text before the table begins
     for tag in TAG.finditer(text):
-        at_line += text.count("\n", begin, tag.start())
+        counted += text.count("\n", begin, tag.start())
         begin = tag.start()
         name, closes = tag[2].lower(), bool(tag[1])
-        if cell_at is not None and (name in ("td", "th", "tr") or (name == "table" and closes)):
-            cells.append(_plain(text[cell_at : min(tag.start(), cell_at + 10 * CELL_MAX)]))
+        if cell_at is not None and (name != "table" or closes):
+            cells.append(_plain(text[cell_at : min(begin, cell_at + 10 * CELL_MAX)]))
             cell_at = None
         if name == "table" and not closes:
-            inside, rows, cells, line = True, [], [], at_line
-            caption, lead = "", text[max(before, tag.start() - 1_000) : tag.start()]
-        elif name in ("tr", "table") and inside and cells:
-            rows.append(Row(at_line, tuple(cells[:COLUMNS_MAX])))
+            rows, cells, line = [], [], counted + 1
+        elif rows is None:
+            continue
+        elif name in ("tr", "table") and cells:
+            rows.append(Row(counted + 1, tuple(cells[:COLUMNS_MAX])))
             cells = []
-        if name == "table" and closes and inside:
-            if 1 < len(rows) <= ROWS_MAX:
-                caption = caption or " ".join(html.unescape(ANY_TAG.sub(" ", lead)).split())[-CELL_MAX:]
-                yield Table(line, at_line, caption, rows[0].cells, tuple(rows[1:]))
-            inside, before = False, tag.end()
-        elif name == "caption":
-            if closes and caption_at is not None:
-                caption = _plain(text[caption_at : caption_at + 10 * CELL_MAX].partition("<")[0])
-            caption_at = None if closes else tag.end()
-        elif name in ("td", "th") and not closes and inside:
+        elif name in ("td", "th") and not closes:
             cell_at = tag.end()
+        if name == "table" and closes:
+            if 1 < len(rows) <= ROWS_MAX:
+                yield Table(line, counted + 1, rows[0].cells, tuple(rows[1:]))
+            rows = None
 
 
 # -------------------------------------------------------------------------------------------------------- delimited
 
 
 def delimited(lines: Sequence[str], before: int = 0) -> Iterator[Table]:
-    """Blocks of lines with as many cells each, the first of which is a heading."""
+    """Blocks of lines with as many cells each, the first of which is a heading; ``before`` lines stand above."""
     begin = 0
     lines = [MARKED.split(line)[0] for line in lines]
     for at in range(len(lines) + 1):
         if at < len(lines) and lines[at].strip():
             continue
-        if at - begin > 1:
-            table = _block(lines, begin, at)
-            if table is not None:
-                moved = tuple(replace(row, line=row.line + before) for row in table.rows) if before else table.rows
-                yield replace(table, line=table.line + before, last=table.last + before, rows=moved)
+        if at - begin > 1 and (table := _block(lines, begin, at, before)):
+            yield table
         begin = at + 1
 
 
-def _block(lines: Sequence[str], begin: int, end: int) -> Table | None:
+def _block(lines: Sequence[str], begin: int, end: int, before: int) -> Table | None:
     if begin + 3 < end and RULE.fullmatch(lines[begin + 1]) and RULE.fullmatch(lines[begin + 3]):
         begin += 1  # a title
     if begin + 2 < end and RULE.fullmatch(lines[begin]):
@@ -217,7 +173,7 @@ def _block(lines: Sequence[str], begin: int, end: int) -> Table | None:
     head = _split(head_line.removeprefix("#") if separator.isspace() else head_line, separator)
     ended = not head or not head[-1]  # a separator after the last cell too
     head = head[:-1] if ended else head
-    if not 1 < len(head) <= COLUMNS_MAX or sum(map(is_numeric, head)) * 2 > len(head) or not all(map(len, head)):
+    if not 1 < len(head) <= COLUMNS_MAX or sum(map(is_numeric, head)) * 2 > len(head) or not all(head):
         return None
     rows: list[Row] = []
     for at in range(begin + 1, end):
@@ -229,13 +185,19 @@ def _block(lines: Sequence[str], begin: int, end: int) -> Table | None:
             if separator in BLANK and len(rows) >= CUT_LEAST and not any(map(is_numeric, cells[:1])):
                 break  # what a tool prints below its table
             return None
-        rows.append(Row(at + 1, cells))
-    figures = sum(is_numeric(_amount(cell)) or cell in NOTHING for row in rows for cell in row.cells)
+        rows.append(Row(before + at + 1, cells))
     if separator in BLANK and all(row.cells[0].endswith(":") for row in rows):
         return None  # a list of labels, and no table
-    if not rows or figures < len(rows) or (separator in BLANK and figures < len(rows) * (len(head) - 1)):
+    figures = sum(_is_figure(cell) for row in rows for cell in row.cells)
+    if not rows or figures < len(rows) * (len(head) - 1 if separator in BLANK else 1):
         return None
-    return Table(begin + 1, end, "", head, tuple(rows))
+    return Table(before + begin + 1, before + end, head, tuple(rows))
+
+
+def _is_figure(cell: str) -> bool:
+    """Whether it is a figure, a figure with its unit ("2.34 ms"), or a mark for none."""
+    figure, _, unit = cell.partition(" ")
+    return cell in NOTHING or is_numeric(figure if len(unit) <= UNIT_MAX and unit.isascii() else cell)
 
 
 def _split(line: str, separator: str) -> tuple[str, ...]:
@@ -246,3 +208,19 @@ def _split(line: str, separator: str) -> tuple[str, ...]:
     except csv.Error:
         return ()
     return tuple(cell.strip()[:CELL_MAX] for cell in cells)
+
+
+def _read(file: File) -> Sequence[TableRow] | None:
+    """The rows of a text's tables as they stand there."""
+    short = [one for one in of_file(file) if len(one.rows) <= QUOTED_MAX] if PROSE.fullmatch(file.base) else []
+    if not short:
+        return None
+    above = headings.of_lines(file.lines)
+    return [
+        TableRow(file.at(row.line), one.line, one.head, row.cells, under=above[min(one.line, len(above)) - 1])
+        for one in short
+        for row in one.rows
+    ][:ROWS_MAX]
+
+
+IMPORTER = Importer("text", _read, beside=True)

@@ -7,6 +7,7 @@ them (the "billion laughs").
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -17,7 +18,6 @@ JSON_VALUES_MAX = 1_000_000
 YAML_CHARACTERS_MAX = 2 << 20
 YAML_VALUES_MAX = 100_000
 DEPTH_MAX = 200
-# That of C, of which only the events are taken: it builds its trees by recursion.
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -66,15 +66,11 @@ class Scalar(str):
 
 
 class Items(list["Tree"]):
-    """A list of YAML and its line."""
-
     line: int = 1
 
 
 class Table(dict[str, "Tree"]):
-    """A mapping of YAML and its line; its keys are Scalars."""
-
-    line: int = 1
+    line: int = 1  # its keys are Scalars with theirs
 
 
 Tree = Scalar | Items | Table
@@ -84,81 +80,51 @@ def load_yaml(text: str) -> list[Tree]:
     """Every document of a YAML stream. Tags are not looked at, "<<" merges. Raises Broken."""
     if len(text) > YAML_CHARACTERS_MAX:
         raise Broken(f"is YAML of more than {YAML_CHARACTERS_MAX:,} characters")
-    builder = _Builder()
+    depth = 0
     try:
-        for event in yaml.parse(text, Loader=LOADER):
-            builder.take(event)
+        # Before any tree is built, which is done by recursion.
+        events: Iterator[Any] = yaml.parse(text, Loader=LOADER)
+        for count, event in enumerate(events):
+            if count > 2 * YAML_VALUES_MAX:
+                raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", event.start_mark.line + 1)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEPTH_MAX:
+                raise Broken("is YAML that is nested too deep", event.start_mark.line + 1)
+        return [_tree(node, {})[0] for node in yaml.compose_all(text, Loader=LOADER)]
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         raise Broken(f"is no YAML: {error.problem}", at.line + 1 if at else None) from None
     except (yaml.YAMLError, UnicodeEncodeError):
         raise Broken("is no YAML: it holds what is no text") from None
-    return builder.documents
 
 
-class _Open:
-    """A list or mapping that has not ended."""
-
-    def __init__(self, tree: Items | Table, anchor: str | None) -> None:
-        self.tree, self.anchor = tree, anchor
-        self.key: Scalar | None = None
-        self.size = 1
-
-    def add(self, value: Tree, line: int) -> None:
-        if isinstance(self.tree, Items):
-            self.tree.append(value)
-        elif self.key is None:
-            self.key = value if isinstance(value, Scalar) else Scalar("", line)
-        else:
-            if self.key == "<<":
-                merged = value if isinstance(value, Items) else [value]
-                for one in merged:
-                    if isinstance(one, Table):
-                        for key, of in one.items():
-                            self.tree.setdefault(key, of)
-            else:
-                self.tree[self.key] = value
-            self.key = None
-
-
-class _Builder:
-    def __init__(self) -> None:
-        self.documents: list[Tree] = []
-        self._open: list[_Open] = []
-        self._anchors: dict[str, tuple[Tree, int]] = {}  # with how many values they hold
-        self._size = 0
-
-    def take(self, event: Any) -> None:
-        line = event.start_mark.line + 1
-        match event:
-            case yaml.DocumentStartEvent():
-                self._anchors = {}
-            case yaml.ScalarEvent():
-                self._done(Scalar(event.value, line), 1, event.anchor, line)
-            case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
-                tree = Items() if isinstance(event, yaml.SequenceStartEvent) else Table()
-                tree.line = line
-                if len(self._open) >= DEPTH_MAX:
-                    raise Broken("is YAML that is nested too deep", line)
-                self._open.append(_Open(tree, event.anchor))
-            case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                ended = self._open.pop()
-                self._done(ended.tree, ended.size, ended.anchor, line)
-            case yaml.AliasEvent():
-                if event.anchor not in self._anchors:
-                    raise Broken("is YAML with an alias of nothing that has ended before", line)
-                self._done(*self._anchors[event.anchor], None, line)
-
-    def _done(self, tree: Tree, size: int, anchor: str | None, line: int) -> None:
-        if anchor:
-            self._anchors[anchor] = tree, size
-        if self._open:
-            self._open[-1].add(tree, line)
-            self._open[-1].size += size
-            size = self._open[-1].size
-        else:
-            self.documents.append(tree)
-            self._size += size
-            size = self._size
-        if size > YAML_VALUES_MAX:
-            raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", line)
+def _tree(node: Any, known: dict[Any, tuple[Tree, int] | None]) -> tuple[Tree, int]:
+    """The tree, and how many values it has. ``known`` are those that were made, or are begun."""
+    line = node.start_mark.line + 1
+    if node in known:
+        made = known[node]
+        if made is None:
+            raise Broken("is YAML with an alias of what has not ended", line)
+        return made
+    known[node] = None
+    size = 1
+    tree: Tree = Scalar(node.value, line) if isinstance(node, yaml.ScalarNode) else Items()
+    if isinstance(node, yaml.SequenceNode):
+        within = [_tree(one, known) for one in node.value]
+        tree, size = Items(one for one, _ in within), 1 + sum(of for _, of in within)
+    elif isinstance(node, yaml.MappingNode):
+        tree = Table()
+        for name, value in node.value:
+            key = name.value if isinstance(name, yaml.ScalarNode) else ""
+            held, of = _tree(value, known)
+            size += of + 1
+            for one in (held if isinstance(held, Items) else [held]) if key == "<<" else ():
+                for inner, was in one.items() if isinstance(one, Table) else ():
+                    tree.setdefault(inner, was)
+            if key != "<<":
+                tree[Scalar(key, name.start_mark.line + 1)] = held
+    if size > YAML_VALUES_MAX:
+        raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", line)
+    tree.line = line
+    known[node] = tree, size
+    return tree, size

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acidtest.audit.bench import Configuration, Database, Mount, Statement
+from acidtest.audit.declared import is_of
 from acidtest.audit.importers import known
 from acidtest.audit.importers.file import File, Importer, Part
 from acidtest.formats import linear
@@ -38,17 +39,11 @@ REFERENCE = re.compile(
     re.IGNORECASE,
 )
 COMPOSE = re.compile(r"(?:docker-)?compose[\w.-]{0,80}\.ya?ml|[\w.-]{0,80}[.-]compose\.ya?ml", re.IGNORECASE)
-DEFAULT = frozenset(
-    f"{stem}{more}.{end}"
-    for stem in ("compose", "docker-compose")
-    for more in ("", ".override")
-    for end in ("yml", "yaml")
-)
+DEFAULT = re.compile(r"(?:docker-)?compose(?:\.override)?\.ya?ml")
 ASIDE = re.compile(r"(?:^|[.-])(?:dev(?:elopment)?|tests?|ci|debug|local|prod(?:uction)?|monitoring)(?:[.-]|$)", re.I)
 STARTS = linear.compile(r"docker[ -]compose\b([^;&|\n]{0,600})")
 FILES = linear.compile(r"(?:^|\s)(?:-f|--file)[ =]([^\s\"'`,]{1,200})")
 UP = linear.compile(r"\s(?:up|run|start|exec|create)\b")
-OF_SERVERS = frozenset(("server", "store"))
 
 
 def _read(file: File) -> Sequence[Statement] | None:
@@ -58,10 +53,7 @@ def _read(file: File) -> Sequence[Statement] | None:
     said: dict[str, Statement] = {}
     for number, line in enumerate(file.lines, start=1):
         for match in STARTS.finditer(line[:LINE_MAX]):
-            names = FILES.findall(match[1])
-            if not names and UP.search(match[1]):
-                names = [""]
-            for name in names:
+            for name in FILES.findall(match[1]) or [""] * bool(UP.search(match[1])):
                 said.setdefault(name, Statement(file.at(number), "composed", name))
     return list(said.values()) or None
 
@@ -88,7 +80,7 @@ def _only_shows(name: str) -> bool:
 
 def _is_of_a_server(part: Part) -> bool:
     return isinstance(part, Configuration | Mount | Database) or (
-        isinstance(part, Statement) and part.kind in OF_SERVERS
+        isinstance(part, Statement) and part.kind in ("server", "store")
     )
 
 
@@ -100,13 +92,15 @@ def _not_started(parts: Sequence[tuple[str, Part]], sets: set[str]) -> set[str]:
     said = {part.text for _, part in parts if isinstance(part, Statement) and part.kind == "composed"}
     if any("$" in one or "{" in one for one in said):
         return set()
-    started = {one.rpartition("/")[2] for one in said if one} | (DEFAULT if "" in said else set())
+    started = {one.rpartition("/")[2] for one in said if one}
     bases = {name: name.rpartition("/")[2] for name in composed}
-    if any(base in started for base in bases.values()):
-        return {name for name, base in bases.items() if base not in started}
-    aside = {name for name, base in bases.items() if ASIDE.search(base.removesuffix(".yml").removesuffix(".yaml"))}
-    usual = {name.rpartition("/")[0] for name, base in bases.items() if base in DEFAULT}
-    return {name for name in aside if name.rpartition("/")[0] in usual}
+    usual = {name for name, base in bases.items() if DEFAULT.fullmatch(base)}
+    run = {name for name, base in bases.items() if base in started} | (usual if "" in said else set())
+    if run:
+        return composed - run
+    folders = {name.rpartition("/")[0] for name in usual}
+    aside = {name for name, base in bases.items() if ASIDE.search(base.rpartition(".")[0])}
+    return {name for name in aside if name.rpartition("/")[0] in folders}
 
 
 def _with_known_files(parts: Sequence[tuple[str, Part]]) -> list[tuple[str, Part]]:
@@ -114,7 +108,7 @@ def _with_known_files(parts: Sequence[tuple[str, Part]]) -> list[tuple[str, Part
     there = {name for name, part in parts if isinstance(part, Configuration)}
     return [
         (name, replace(part, whole=False))
-        if isinstance(part, Configuration) and part.reads and not there & set(part.reads)
+        if isinstance(part, Configuration) and part.reads and not any(is_of(name, part.reads) for name in there)
         else (name, part)
         for name, part in parts
     ]

@@ -4,7 +4,7 @@ a program. By the engines' names for them: nothing else says what these are."""
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from acidtest.audit.importers.file import Broken, File, Importer
 
 # Files that ``configurations`` or ``markdown`` reads, and what only shows something.
 CONFIGURATIONS = re.compile(r".*\.(?:conf|cnf|ini)(?:[.-].*)?|(?:.*\.)?(?:csv|tsv|svg|html?|ipynb|lock|txt)")
-UNITS = {"kb": "kB", "mb": "MB", "gb": "GB", "sec": "s", "min": "min", "ms": "ms"}
+UNITS = {"kb": "kB", "mb": "MB", "gb": "GB", "sec": "s", "min": "min", "ms": "ms"}  # at the end of a name
 NAMED = ("option", "variable", "parameter", "name", "ParameterName", "setting", "key", "parameter_name")
 VALUED = ("value", "ParameterValue", "parameter_value", "val")
 SCRIPTS = frozenset(("shell", "cmd", "command", "script", "run", "ExecStart", "raw", "inline", "user_data", "content"))
@@ -39,34 +39,29 @@ TERRAFORM_VALUE = re.compile(r"\s*value\s{0,20}[=:]\s{0,20}\"?([^\"\s]{1,100})\"
 LINE_MAX = 2000
 
 
-def _plain(name: str, value: str) -> tuple[str, str]:
-    """A variable's name and value as a setting's: "postgres_max_wal_size_gb: 96" is max_wal_size = 96GB."""
-    low, unit = known.stripped(name)
-    return low, f"{value}{UNITS[unit]}" if unit and re.fullmatch(r"\d{1,12}", value) else value
+Groups = dict[EngineName, list[Setting]]
 
 
-Entry = tuple[str, str, int, str]  # name, value, line, name as written
+def _setting(key: str, value: str, file: File, line: int) -> Setting:
+    """A variable as a setting: "postgres_max_wal_size_gb: 96" is max_wal_size = 96GB."""
+    name, unit = known.stripped(key)
+    value = f"{value}{UNITS[unit]}" if unit and re.fullmatch(r"\d{1,12}", value) else value
+    return Setting(name, value, file.at(line), key if key != name else "")
 
 
-def _chosen(entries: Sequence[Entry], said: EngineName | None) -> tuple[EngineName | None, list[Entry]]:
-    """Whose settings these are, and which of them: all known ones beside one that only that engine has, or under a key
+def _sort(entries: Sequence[Setting], said: EngineName | None, groups: Groups) -> None:
+    """Into ``groups`` by whose settings these are: all known ones beside one that only that engine has, or under a key
     that says the engine those that matter."""
-    votes: dict[EngineName, int] = defaultdict(int)
-    for name, _, _, _ in entries:
-        if engine := known.owner(name):
-            votes[engine] += 1
+    votes = Counter(engine for one in entries if (engine := known.owner(one.name)))
     if votes:
-        engine = max(votes, key=votes.__getitem__)
-        mine = [one for one in entries if known.has(engine, one[0]) and one[0] not in ACCESS]
-        return engine, mine
-    if said is None:
-        return None, []
-    of = settings.of(said).known
-    return said, [one for one in entries if one[0] in of]
+        engine = votes.most_common(1)[0][0]
+        groups[engine] += [one for one in entries if known.has(engine, one.name) and one.name not in ACCESS]
+    elif said is not None:
+        groups[said] += [one for one in entries if one.name in settings.of(said).known]
 
 
-def _usable(value: str) -> bool:
-    return bool(value) and not re.search(r"[\0{}$]|__template__|<[a-z]", value) and len(value) < 300
+def _usable(value: str | None) -> bool:
+    return bool(value) and not re.search(r"[\0{}$\n]|__template__|<[a-z]", value or "") and len(value or "") < 300
 
 
 def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
@@ -77,29 +72,24 @@ def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
         side = root.says("metadata", "name") if resource not in ("", "ConfigMap", "Secret") else ""
         if resource == "ConfigMap" and has_containers:
             continue  # ``containers`` knows into which of them it goes
-        groups: dict[EngineName, list[Setting]] = defaultdict(list)
+        groups: Groups = defaultdict(list)
         for path, node in documents.walk(root):
             if composed and path[:1] == ("services",):
                 continue
-            said = next((engine for key in reversed(path) if (engine := known.called(key))), None)
-            said = said or known.called(file.name)
-            for engine, entry in _of_node(node, said):
-                name, value, line, written = entry
-                groups[engine].append(Setting(name, value, file.at(line), written if written != name else ""))
+            said = next((engine for key in reversed(path) if (engine := known.called(key))), known.called(file.name))
+            _sort(_of_node(node, file), said, groups)
             for one in _in_texts(node, file, plain=not composed and not resource):
                 yield replace(one, side=side) if side and not one.side else one
-        for engine, found in groups.items():
-            kept = undisputed(found)
-            if kept:
-                named = known.of_family(engine, file.name, *_keys(root))
-                version = root.says("spec", "postgresql", "version") if side else ""
-                yield Configuration(
-                    kept[0].where, named, "values", kept, source="environment", side=side, version=version, whole=False
-                )
+        version = root.says("spec", "postgresql", "version") if side else ""
+        for one in _made(groups, file, list(root.mapping())[:100]):
+            yield replace(one, side=side, version=version)
 
 
-def _keys(root: Node) -> list[str]:
-    return list(root.mapping())[:100]
+def _made(groups: Groups, file: File, names: Sequence[str] = ()) -> Iterator[Configuration]:
+    for engine, found in groups.items():
+        if kept := undisputed(found):
+            named = known.of_family(engine, file.name, *names)
+            yield Configuration(kept[0].where, named, "values", kept, source="environment", whole=False)
 
 
 def undisputed(found: Iterable[Setting]) -> tuple[Setting, ...]:
@@ -112,97 +102,72 @@ def undisputed(found: Iterable[Setting]) -> tuple[Setting, ...]:
     return tuple(one for name, one in kept.items() if len(values[name]) == 1)
 
 
-def _of_node(node: Node, said: EngineName | None) -> Iterator[tuple[EngineName, Entry]]:
+def _of_node(node: Node, file: File) -> list[Setting]:
     """Settings among a mapping's pairs, and in a sequence of mappings with a name and a value each."""
-    entries: list[Entry] = []
-    for key, held in node.mapping().items():
-        if held.text is not None and _usable(held.text) and len(key) < 80 and "\n" not in held.text:
-            name, plain = _plain(key, held.text.strip())
-            entries.append((name, plain, held.line, key))
+    found = [
+        _setting(key, held.text.strip(), file, held.line)
+        for key, held in node.mapping().items()
+        if held.text is not None and _usable(held.text) and len(key) < 80
+    ]
     for one in node if node.is_list else [node]:
         name = next((text for key in NAMED if (text := one.says(key))), "")
-        value = next((found for key in VALUED if (found := one.get(key)) is not None), None)
+        value = next((held for key in VALUED if (held := one.get(key)) is not None), None)
         if name and len(name) < 80 and value is not None and value.text is not None and _usable(value.text):
-            entries.append((known.spelled(name), value.text.strip(), value.line, name))
-    engine, chosen = _chosen(entries, said)
-    if engine is not None:
-        for entry in chosen:
-            yield engine, entry
+            found.append(Setting(known.spelled(name), value.text.strip(), file.at(value.line), name))
+    return found
 
 
 def _in_texts(node: Node, file: File, *, plain: bool) -> Iterator[Configuration]:
     """Configurations in a text of several lines, and commands where a key says that it is run."""
-    last = len(file.lines)
     for name, value in node.mapping().items():
         text = value.text
         if text is None or len(text) < 6 or not ("=" in text or "\n" in text):
             continue
         lines = text.split("\n")
-        # A block begins in the line after its key.
-        first = value.line + 1 if len(lines) > 1 else value.line
+        first = value.line + (len(lines) > 1)  # a block begins in the line after its key
         if name in SCRIPTS and plain and shell.PROGRAM.search(text):
-            for part in shell.of_lines(lines, file, first):
-                if isinstance(part, Configuration):
-                    yield part
+            yield from (part for part in shell.of_lines(lines, file, first) if isinstance(part, Configuration))
         elif known.mentioned(text):
             for one in blocks.of_lines(lines, file, first, context=f"{name} {file.name}"):
-                if all(setting.where.line is not None and setting.where.line <= last for setting in one.settings):
-                    yield one
-                else:  # folded lines, or a quoted text with "\\n": the line is not known better than this
-                    where = file.at(value.line)
-                    yield replace(one, settings=tuple(replace(setting, where=where) for setting in one.settings))
+                # Of folded lines, or a quoted text with "\\n", no line is known better than the first.
+                known_lines = all((setting.where.line or 0) <= len(file.lines) for setting in one.settings)
+                where = file.at(value.line)
+                placed = tuple(replace(setting, where=where) for setting in one.settings)
+                yield one if known_lines else replace(one, settings=placed)
 
 
-def _of_lines(lines: Sequence[str], file: File) -> Iterator[Configuration]:
+def _of_lines(file: File) -> Iterator[Configuration]:
     """Settings in a program or in another tool's own file: "name: value" in lines that follow each other, or within
     a string."""
-    groups: dict[EngineName, list[Setting]] = defaultdict(list)
+    groups: Groups = defaultdict(list)
     said = known.called(file.name)
-    run: list[Entry] = []
-    strings: list[Entry] = []
-    waits: tuple[str, int] | None = None
-
-    def end() -> None:
-        if run:
-            engine, chosen = _chosen(run, None)
-            if engine is not None:
-                for name, value, line, written in chosen:
-                    groups[engine].append(Setting(name, value, file.at(line), written if written != name else ""))
-            run.clear()
-
-    for number, line in enumerate(lines, start=1):
+    run: list[Setting] = []
+    strings: list[Setting] = []
+    waits, waits_at = "", 0
+    for number, line in enumerate((*file.lines, "end"), start=1):
         head = line[:LINE_MAX]
         bare = head.strip()
-        if not bare or bare[0] in "#;" or bare.startswith(("//", "--", "*", "/*")):
+        if not bare or bare.startswith(("#", ";", "//", "--", "*", "/*")):
             continue
-        if waits and number - waits[1] > 3:
-            waits = None
         if match := TERRAFORM_NAME.fullmatch(head):
-            waits = (match[1], number) if known.owner(match[1]) or (said and known.has(said, match[1])) else None
-        elif waits and (match := TERRAFORM_VALUE.fullmatch(head)):
-            if (engine := known.owner(waits[0]) or said) and _usable(match[1]):
-                groups[engine].append(Setting(waits[0], match[1], file.at(number)))
-            waits = None
+            waits, waits_at = match[1], number
+        elif waits and number - waits_at <= 3 and (match := TERRAFORM_VALUE.fullmatch(head)):
+            engine = known.owner(waits) or said
+            if engine and known.has(engine, waits) and _usable(match[1]):
+                groups[engine].append(Setting(waits, match[1], file.at(number)))
+            waits = ""
         elif match := ENTRY.fullmatch(head):
-            name, value = _plain(match[2], match[3] or match[4])
-            run.append((name, value, number, match[2]))
+            run.append(_setting(match[2], match[3] or match[4], file, number))
         else:
-            end()
-            if "=" not in head:
-                continue
-            strings += [(known.spelled(m[1]), m[2], number, m[1]) for m in IN_STRING.finditer(head)]
-            for match in OPTION.finditer(head):
+            _sort(run, None, groups)
+            run = []
+            for match in IN_STRING.finditer(head) if "=" in head else ():
+                strings.append(Setting(known.spelled(match[1]), match[2], file.at(number), match[1]))
+            for match in OPTION.finditer(head) if "=" in head else ():
                 if known.has("postgresql", match[1]) and not known.owner(match[1]):
                     groups["postgresql"].append(Setting(match[1].lower(), match[2], file.at(number)))
-    end()
-    engine, chosen = _chosen(strings, None)
-    if engine is not None:
-        for name, value, at, written in chosen:
-            groups[engine].append(Setting(name, value, file.at(at), written if written != name else ""))
-    for engine, found in groups.items():
-        if kept := undisputed(found):
-            named = known.of_family(engine, file.name)
-            yield Configuration(kept[0].where, named, "values", kept, source="environment", whole=False)
+    _sort(strings, None, groups)
+    yield from _made(groups, file)
 
 
 def _read(file: File) -> Sequence[Configuration] | None:
@@ -217,7 +182,7 @@ def _read(file: File) -> Sequence[Configuration] | None:
             return list(_of_trees(documents.of_file(file), file)) or None
         except Broken:
             pass  # no YAML: what its lines say
-    return list(_of_lines(file.lines, file)) or None
+    return list(_of_lines(file)) or None
 
 
 IMPORTER = Importer("values", _read, beside=True)

@@ -51,7 +51,6 @@ def listed(names: Iterable[str]) -> str:
 @rule(
     "word-size",
     severity="invalid",
-    over=Bench,
     says="Builds of different word size are compared as if they differed in version only.",
     remedy="Compare 64-bit builds with 64-bit builds.",
     disproved_by="a log or a version query of the measured servers that shows other builds",
@@ -72,7 +71,6 @@ def word_size(bench: Bench) -> Iterator[Found]:
 @rule(
     "old-build",
     severity="doubtful",
-    over=Bench,
     says="A build was months behind the newest one of its own series when the newest of the compared builds came out.",
     remedy="Take the newest build of each series.",
     disproved_by="a log or a version query of the measured servers that shows other builds",
@@ -104,7 +102,6 @@ def measured(bench: Bench, side: Side) -> Iterator[Evidence]:
 @rule(
     "debug-build",
     severity="invalid",
-    over=Bench,
     says="A debug build is measured: its assertions and missing optimization are what the figures show.",
     remedy="Measure release builds.",
     disproved_by="a log or a version query of the measured servers that shows other builds",
@@ -135,7 +132,6 @@ def _debug(side: Side) -> Iterator[Evidence]:
 @rule(
     "same-build",
     severity="doubtful",
-    over=Bench,
     says="Two builds that are compared are the same file: whatever differs between them is chance.",
     remedy="Name the other build by its own path. One that is measured twice shows how large chance is.",
     disproved_by="libraries beside that file which differ between the two",
@@ -154,7 +150,6 @@ def same_build(bench: Bench) -> Iterator[Found]:
 @rule(
     "architecture-differs",
     severity="invalid",
-    over=Bench,
     says="Builds for different processors are compared as if they differed in version only.",
     remedy="Compare builds for the same processor.",
     disproved_by="a log or a version query of the measured servers that shows other builds",
@@ -173,7 +168,6 @@ def architecture_differs(bench: Bench) -> Iterator[Found]:
 @rule(
     "system-differs",
     severity="doubtful",
-    over=Bench,
     says="Figures of different systems are compared: their files, caches, schedulers and processors differ too.",
     remedy="Measure all sides on the same system, or make it a factor.",
     disproved_by="a log or a version query of the measured servers that shows other builds, or results of one system",
@@ -207,7 +201,6 @@ def _differs(bench: Bench, by_side: Mapping[str, Set[str]], text: str, of: Calla
 @rule(
     "pre-release",
     severity="note",
-    over=Bench,
     says="A version before its release is measured: it may hold checks and lack work that the release has.",
     remedy="Measure the release, or say beside each figure that it is of a version before it.",
     disproved_by="a version query of the measured server that shows a release",

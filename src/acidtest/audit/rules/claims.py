@@ -12,7 +12,6 @@ from acidtest.finding import Found, rule
 @rule(
     "claim-does-not-follow",
     severity="invalid",
-    over=Bench,
     says="A declared claim does not follow from the results of the kit.",
     remedy="Claim what the results show, or bring the results that the claim is from.",
     disproved_by="results of the same work that the claim follows from",

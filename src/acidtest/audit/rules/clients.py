@@ -22,7 +22,6 @@ SEVERAL = frozenset(("benchbase", "oltpbench"))  # that run other workloads too,
 @rule(
     "scale-below-clients",
     severity="doubtful",
-    over=Bench,
     says="There are fewer branches or warehouses than clients: they wait for each other, and locks are measured.",
     remedy="Load at least as many as there are clients (pgbench -i -s, warehouses), or state that contention is meant.",
     disproved_by="a text that says that contention is what is measured",
@@ -68,7 +67,6 @@ def _branches(one: Published) -> float | None:
 @rule(
     "think-time-in-the-rate",
     severity="note",
-    over=Bench,
     says="Each virtual user pauses between its requests and waits for every answer: the rate is what the pauses let "
     "through, not what the database can do.",
     remedy="Take the pauses out, ask for a rate of arrivals, or publish latencies at a stated number of users.",
@@ -88,7 +86,6 @@ def think_time_in_the_rate(bench: Bench) -> Iterator[Found]:
 @rule(
     "single-client-throughput",
     severity="note",
-    over=Bench,
     says="One client waits for each answer before it asks again: its rate is the inverse of the latency, and nothing "
     "is known of the engine under load.",
     remedy="Call the figure a latency, or measure with several numbers of clients.",

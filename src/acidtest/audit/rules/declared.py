@@ -22,7 +22,6 @@ CALLED = {"memory_gb": "memory", "file_system": "file system"}
 @rule(
     "machine-differs",
     severity="invalid",
-    over=Bench,
     says="The sides ran on different machines, and the machine is not what is compared.",
     remedy='Measure all sides on one machine, or declare it: varies = ["machine"].',
     disproved_by="a record of the runs that names one machine",
@@ -56,7 +55,6 @@ def _facts(declared: Declared, one: DeclaredSide, other: DeclaredSide) -> Iterat
 @rule(
     "declared-otherwise",
     severity="invalid",
-    over=Bench,
     says="A program or a dump of the kit is of another version than the study declares for its side.",
     remedy="Declare what was measured, or bring the files of what was measured.",
     disproved_by="a log or a version query of the measured server with the version that is declared",

@@ -21,7 +21,6 @@ RESULTS = re.compile(r"result|output|dump|\.(?:log|csv|out)", re.IGNORECASE)
 @rule(
     "not-disclosed",
     severity="note",
-    over=Bench,
     says="No file records, and benchmark.toml does not declare, what a reader needs to judge or repeat the figures.",
     remedy="Keep what the machine and the servers print beside the results, or declare it in benchmark.toml "
     "([machines.NAME], engine, client).",
@@ -43,7 +42,6 @@ def not_disclosed(bench: Bench) -> Iterator[Found]:
 @rule(
     "version-not-pinned",
     severity="note",
-    over=Bench,
     says="What is measured, or measures, is taken in whatever version is the newest on that day.",
     remedy="Name a version, or a digest, of every image and tool.",
     disproved_by="a result that prints the version it is of",
@@ -58,7 +56,6 @@ def version_not_pinned(bench: Bench) -> Iterator[Found]:
 @rule(
     "client-on-server",
     severity="note",
-    over=Bench,
     says="The load comes from the machine that is measured: it takes processor time and memory from the engine.",
     remedy="Run the clients on a machine of their own, or on processors that the engine does not use, and say so.",
     disproved_by="an address that leads to another machine, as a tunnel's does",
@@ -80,7 +77,6 @@ def _is_local(one: Published) -> bool:
 @rule(
     "results-missing",
     severity="note",
-    over=Bench,
     says="What the benchmark rests on is not in the kit: nobody can look at the results themselves.",
     remedy="Put the output of every run into the kit, those that failed among them.",
     disproved_by="the files themselves",

@@ -23,7 +23,6 @@ NO = frozenset(("", "0", "false", "no", "off", "none"))
 @rule(
     "drive-test-through-cache",
     severity="doubtful",
-    over=Bench,
     says="The test of the drive goes through the operating system's file cache: memory answers, and writes come later.",
     remedy="fio --direct=1, sysbench --file-extra-flags=direct, dd with oflag=direct or conv=fsync; or a file of "
     "several times the memory.",

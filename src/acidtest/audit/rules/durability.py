@@ -115,7 +115,6 @@ def _writes_whole_pages(bench: Bench) -> bool:
 @rule(
     "durability-differs",
     severity="invalid",
-    over=Bench,
     says="One side may lose what another must keep: one that waits for the drive is compared with one that does not.",
     remedy="Give every side the same promise, or make the level of durability a factor.",
     disproved_by="a dump of the settings in force while it was measured, with one promise on all sides",
@@ -200,7 +199,6 @@ def _writes(bench: Bench) -> bool:
 @rule(
     "durability-given-up",
     severity="doubtful",
-    over=Bench,
     says="No side keeps the promise: the figures are of an engine that may lose commits or pages.",
     remedy="Measure with the promise kept, or state beside each figure that it is not.",
     disproved_by="a dump of the settings in force while it was measured, in which the promise is kept",

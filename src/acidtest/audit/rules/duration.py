@@ -34,7 +34,6 @@ ENOUGH_RUNS = 5  # of a short piece of work say as much as one long run
 @rule(
     "too-short-run",
     severity="doubtful",
-    over=Bench,
     says="The run ends while connections are still made and caches filled, and before a checkpoint or a flush of what "
     "was put off.",
     remedy="Run for minutes, longer than the interval of checkpoints, after a warm-up; a drive for longer "

@@ -80,7 +80,6 @@ def _says(of: Iterable[Known]) -> tuple[Evidence, ...]:
 @rule(
     "page-size-differs",
     severity="invalid",
-    over=Bench,
     says="The databases that are compared have different page sizes: other index depths, other caches.",
     remedy="Create every database with the same page size, or make it a factor.",
     disproved_by="headers of the measured databases with one page size",
@@ -103,7 +102,6 @@ def page_size_differs(bench: Bench) -> Iterator[Found]:
 @rule(
     "buffers-in-header",
     severity="note",
-    over=Bench,
     says="The database's header sets the size of the page cache, and overrides the configuration.",
     remedy="Run gfix -buffers 0, or state both sizes.",
     disproved_by="MON$PAGE_BUFFERS of the measured database, as the configuration has it",
@@ -121,7 +119,6 @@ def buffers_in_header(bench: Bench) -> Iterator[Found]:
 @rule(
     "buffers-smallest",
     severity="invalid",
-    over=Bench,
     says="The engine was given the smallest page cache there is: it carries pages between it and the file cache.",
     remedy="At least 256 buffers a connection for Classic and SuperClassic, 8,192 for SuperServer; to read from the "
     "drive, switch off the file cache, not the engine's own.",
@@ -151,7 +148,6 @@ def _configured_buffers(side: Side) -> Iterator[Setting]:
 @rule(
     "buffers-classic",
     severity="doubtful",
-    over=Bench,
     says="Each connection of Classic and SuperClassic has a cache of its own, and this one is larger than it can use.",
     remedy="At most 2,048 buffers a connection, or SuperServer with one large cache.",
     disproved_by="a query or a log of the measured server that shows one cache for all connections",
@@ -176,7 +172,6 @@ def _too_many_for_classic(one: Known) -> bool:
 @rule(
     "buffers-super",
     severity="note",
-    over=Bench,
     says="SuperServer has one cache for all connections, and this one is small for a benchmark.",
     remedy="Give SuperServer at least 8,192 buffers; where the machine serves nothing else, most of its memory.",
     disproved_by="MON$PAGE_BUFFERS of the measured database, larger than that",
@@ -215,7 +210,6 @@ def server_mode(side: Side) -> tuple[str, bool]:
 @rule(
     "server-mode-differs",
     severity="doubtful",
-    over=Bench,
     says="Servers of different modes are compared as if equal: one cache for all connections, or one for each.",
     remedy="Compare the same mode, or make it a factor.",
     disproved_by="a list of the measured servers' processes and threads that shows one mode",
@@ -238,7 +232,6 @@ def server_mode_differs(bench: Bench) -> Iterator[Found]:
 @rule(
     "read-consistency-differs",
     severity="doubtful",
-    over=Bench,
     says="Read committed is another isolation level on one side: from 4.0 on a statement reads one snapshot, and is "
     "repeated after an update conflict.",
     remedy="Measure 4.0 and later with ReadConsistency on and off, and state which of them is compared.",
@@ -265,7 +258,6 @@ def read_consistency_differs(bench: Bench) -> Iterator[Found]:
 @rule(
     "restarts-in-log",
     severity="doubtful",
-    over=Bench,
     says="The engine gave statements up after ten restarts: what was measured is work that was undone.",
     remedy="Find the rows in conflict, and why the statement is not the same when it is repeated.",
     disproved_by="a date of these entries outside of the measured time",
@@ -308,7 +300,6 @@ def _means_drive(bench: Bench) -> tuple[list[Known], list[Statement]]:
 @rule(
     "drive-test-in-file-cache",
     severity="invalid",
-    over=Bench,
     says="What is called a test of the drive reads and writes the operating system's file cache: few buffers make "
     "the engine copy pages, not the drive work.",
     remedy="UseFileSystemCache = false, or before 4.0 FileSystemCacheThreshold = 1; a database larger than memory; or "
@@ -340,7 +331,6 @@ def drive_test_in_file_cache(bench: Bench) -> Iterator[Found]:
 @rule(
     "database-too-small",
     severity="doubtful",
-    over=Bench,
     says="The database fits into a cache that it is meant to exceed.",
     remedy="Two to three times the largest cache on the way: the engine's, the device's (1 to 2 GB even in a cheap "
     "controller), and for a test of the drive the memory's.",

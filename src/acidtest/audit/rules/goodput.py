@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acidtest.audit.amounts import number
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
 from acidtest.finding import Found, rule
 
 FAILED_MOST = 0.05
-ROUNDED = 0.01  # of a rate that is all that was sent by the time that it took
 HASTENED = 1.05  # times that answers take longer than all requests do
 
 
 @rule(
     "failed-in-latency",
     severity="invalid",
-    over=Bench,
     says="The latencies are of what failed too, and a request that fails is answered sooner than one that is served.",
     remedy="Tell the latencies of what was answered as expected, and the share that failed.",
     disproved_by="the tool's latencies of what was answered as expected alone, if they are the same",
@@ -46,7 +43,6 @@ def _hastened(bench: Bench) -> Iterator[Seen]:
 @rule(
     "throughput-is-not-goodput",
     severity="invalid",
-    over=Bench,
     says="The rate counts transactions that failed: an error is often faster than an answer.",
     remedy="Count only what succeeded, and tell the failures beside it.",
     disproved_by="a count of answers without those that failed, with the same rate",
@@ -57,25 +53,6 @@ def throughput_is_not_goodput(bench: Bench) -> Iterator[Found]:
     failing = [seen for one in bench.measured if (seen := _counts_failures(one))]
     yield from gathered(seen for seen in failing if seen.of.tool not in OVER_HTTP)
     yield from gathered((seen for seen in failing if seen.of.tool in OVER_HTTP), "guessed")
-    yield from gathered(seen for one in bench.others if one.told and (seen := _counts_all(one)))
-
-
-def _counts_all(one: Published) -> Seen | None:
-    """Of a row that tells how many were sent: its rate is that of all."""
-    if not one.rate or not one.failed_share or one.failed_share < FAILED_MOST or not one.tried:
-        return None
-    beside = (number(value) for value in one.parameters.values())  # times that no unit tells as such
-    times = filter(None, (one.measured_s, one.took_s, *beside))
-    seconds = next((s for s in times if abs(one.rate * s - one.tried) <= ROUNDED * one.tried), None)
-    if seconds is None:
-        return None
-    good = one.tried * (1 - one.failed_share) / seconds
-    text = f"{called(one)}: {rate(one)} are {one.tried:,} sent in {seconds:g} s, {one.failed_share:.0%} of which failed"
-    evidence = (
-        one.where.says(f"{rate(one)}, {one.tried:,} in {seconds:g} s"),
-        one.where.says(f"{good:,.1f} a second succeeded"),
-    )
-    return Seen(one, text, evidence, one.failed_share)
 
 
 def _counts_failures(one: Published) -> Seen | None:
@@ -92,7 +69,6 @@ def _counts_failures(one: Published) -> Seen | None:
 @rule(
     "errors-counted-as-success",
     severity="doubtful",
-    over=Bench,
     says="A program does not look whether its statements succeed, or makes a result of a failure: an error counts "
     "as an answer, and as a fast one.",
     remedy="Look at each answer, count failures apart, and publish how many there were.",

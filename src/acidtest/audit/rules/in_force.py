@@ -12,7 +12,6 @@ from acidtest.finding import Evidence, Found, rule
 @rule(
     "setting-not-in-force",
     severity="doubtful",
-    over=Bench,
     says="A setting is made where it does not hold for the work that is measured.",
     remedy="Make it on every connection that works: in its address, or in what runs when it is opened.",
     disproved_by="the setting as the connections that are measured report it",
@@ -48,7 +47,6 @@ def setting_not_in_force(bench: Bench) -> Iterator[Found]:
 @rule(
     "reload-needs-restart",
     severity="doubtful",
-    over=Bench,
     says="A setting that PostgreSQL reads only when it starts is changed, and the server is only reloaded.",
     remedy="Restart the server, and show pg_settings with pending_restart after it.",
     disproved_by="the setting as the server reports it while it is measured",

@@ -27,7 +27,6 @@ SAID = re.compile(r"tmpfs|ram ?dis[ck]|in[- ]memory|/dev/shm", re.IGNORECASE)
 @rule(
     "data-on-tmpfs",
     severity="doubtful",
-    over=Bench,
     says="The database lies in memory: flushes cost nothing, and what is compared is not how engines write.",
     remedy="Put the data on the drive that matters, or call the figures those of a database in memory.",
     disproved_by="a list of the server's mounts, or its data directory, on a drive",
@@ -68,7 +67,6 @@ def _holds_data(side: Side, mount: Mount) -> bool:
 @rule(
     "volume-mounted-elsewhere",
     severity="note",
-    over=Bench,
     says="A volume is mounted beside the place where its container's image keeps the data: the data lie in another, "
     "anonymous volume, on whatever storage that has.",
     remedy="Mount the volume at the data directory of the image, or set the directory (PGDATA, --datadir, --dbpath).",
@@ -85,7 +83,6 @@ def volume_mounted_elsewhere(bench: Bench) -> Iterator[Found]:
 @rule(
     "data-in-container-layer",
     severity="note",
-    over=Bench,
     says="The database lies in its container's own layer or in storage that goes with its pod: each write passes "
     "through the container's file system, and the drive below is whatever the node has.",
     remedy="Put the data directory on a volume of the storage that is meant, and name that.",

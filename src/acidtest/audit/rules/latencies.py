@@ -22,7 +22,6 @@ TENE = 'G. Tene, "How NOT to Measure Latency" (2013): coordinated omission'
 @rule(
     "percentile-at-ceiling",
     severity="invalid",
-    over=Bench,
     says="A percentile is the end of the tool's histogram: the true one is anywhere above it.",
     remedy="Measure with a tool whose histogram covers the range, or state that it is a lower bound.",
     disproved_by="a record of each latency from which the same percentile follows",
@@ -46,7 +45,6 @@ def _at_ceiling(one: Published) -> Iterator[Seen]:
 @rule(
     "percentiles-disordered",
     severity="invalid",
-    over=Bench,
     says="A smaller percentile is above a larger one: these figures are not of one measurement.",
     remedy="Take them from one run, and do not average percentiles.",
     disproved_by="a record of each latency from which both percentiles follow",
@@ -70,7 +68,6 @@ def _disordered(one: Published) -> Iterator[Seen]:
 @rule(
     "service-time-under-rate",
     severity="doubtful",
-    over=Bench,
     says="Load came at a rate, and latency counts from when a transaction got its turn: its wait is left out.",
     remedy="Count from the scheduled start (pgbench --rate and sysbench --rate do).",
     disproved_by="a record of scheduled starts from which the same latencies follow",
@@ -92,7 +89,6 @@ def service_time_under_rate(bench: Bench) -> Iterator[Found]:
 @rule(
     "rate-not-kept",
     severity="doubtful",
-    over=Bench,
     says="The rate that was asked for was not reached: what waits grows as long as the run lasts, and latency with it.",
     remedy="Ask for less than the capacity, or report the run as a closed loop's.",
     disproved_by="the generator's record of its starts, on time",
@@ -115,7 +111,6 @@ def rate_not_kept(bench: Bench) -> Iterator[Found]:
 @rule(
     "late-ones-skipped",
     severity="doubtful",
-    over=Bench,
     says="Transactions that would have begun too late were left out, and their latency with them.",
     remedy="Run without --latency-limit, or count those skipped as above the limit.",
     disproved_by="the same percentiles with those that were skipped counted as late",
@@ -138,7 +133,6 @@ def late_ones_skipped(bench: Bench) -> Iterator[Found]:
 @rule(
     "latencies-out-of-range",
     severity="doubtful",
-    over=Bench,
     says="The tool's histogram left values out because they were too large for it: percentiles are without the worst.",
     remedy="Give the histogram a range that holds the longest latency, and measure again.",
     disproved_by="the same percentiles with all values",
@@ -154,7 +148,6 @@ def latencies_out_of_range(bench: Bench) -> Iterator[Found]:
 @rule(
     "closed-loop-stall",
     severity="doubtful",
-    over=Bench,
     says="The database stood still for so long that a percentile should show it; the terminals stood still too, and "
     "asked for nothing meanwhile.",
     remedy="Measure latency under a rate, counted from the scheduled start.",

@@ -80,7 +80,6 @@ def _unsteady_series(series: tuple[float, ...]) -> tuple[Steadiness, bool] | Non
 @rule(
     "warm-up-inside",
     severity="doubtful",
-    over=Bench,
     says="The rate settles only after the measurement has begun: caches and files were still being filled.",
     remedy="Measure after a warm-up, or leave the first intervals out of every figure.",
     disproved_by="a published figure without the first intervals",
@@ -115,7 +114,6 @@ def _settling(bench: Bench) -> Iterator[Seen]:
 @rule(
     "no-steady-state",
     severity="doubtful",
-    over=Bench,
     says="The rate still rises, falls or jumps while it is measured: its mean depends on how long was measured.",
     remedy="Measure longer, until the rate stands still, and show it over time.",
     disproved_by="a longer run whose rate settles where this one's mean is",
@@ -142,7 +140,6 @@ def _intervals(one: Published) -> str:
 @rule(
     "no-warm-up",
     severity="note",
-    over=Bench,
     says="The tool was given no warm-up, and no rate over time shows that none was needed.",
     remedy="Give it one (HammerDB: rampup, sysbench 1.1: --warmup-time), or print the rate over time.",
     disproved_by="a rate over time that is level from the start, or a script that ran before",
@@ -187,7 +184,6 @@ def _begins_low(one: Published) -> bool:
 @rule(
     "no-checkpoint",
     severity="doubtful",
-    over=Bench,
     says="The run ends before PostgreSQL's checkpoint is due: what a checkpoint costs is not in its figures.",
     remedy="Run for several times checkpoint_timeout, or show in the log (log_checkpoints) that there were some.",
     disproved_by="a checkpoint within the measured time, in the server's log or pg_stat_bgwriter",
@@ -245,7 +241,6 @@ def _apart(of: Sequence[Published]) -> float:
 @rule(
     "wide-spread",
     severity="doubtful",
-    over=Bench,
     says="The repetitions lie far apart: something else was at work on the machine or drive, or the runs are short.",
     remedy="Find what changed between the runs, or repeat more often, or longer; claim no difference below the spread.",
     disproved_by="repetitions on a quiet machine that lie closer together",
@@ -274,7 +269,6 @@ def _rate(one: Published) -> float:
 @rule(
     "first-run-differs",
     severity="doubtful",
-    over=Bench,
     says="The first run is much slower than those after it: it still carries the load's backlog, or a cold cache.",
     remedy="Let the load settle (checkpoint, sweep, purge) before the first run, or leave that one out and state it.",
     disproved_by="another order of the runs, or a reason why the first measures something else",

@@ -59,7 +59,6 @@ def _loads(bench: Bench) -> Iterator[_Load]:
 @rule(
     "throughput-impossible-for-latency",
     severity="invalid",
-    over=Bench,
     says="So many clients cannot reach this rate if each answer takes this long: the figures are of different runs.",
     remedy="Publish rate and latency of one and the same run, with its number of clients.",
     disproved_by="the output of one run with this rate, this mean latency and so many clients",
@@ -83,7 +82,6 @@ def _too_fast(load: _Load) -> Seen | None:
 @rule(
     "rate-contradicts-latency",
     severity="doubtful",
-    over=Bench,
     says="Most of the clients' time is in no latency: they waited elsewhere, or start and end count into the rate.",
     remedy="Say what a client does between two requests, and measure for so long that start and end do not count.",
     disproved_by="a think time, or a record in which the clients' time is accounted for",

@@ -20,7 +20,6 @@ IOPS_TOLERANCE = 1.1  # a volume may give a little more than was paid for
 NEW_ORDERS = 10 / 23  # of the mix
 RARE = 3.0  # standard errors: one share in 370 is further off by chance
 NEW_ORDERS_MOST = 0.5
-NEW_ORDERS_LEAST = 0.25  # HammerDB's own are 0.43; its old counts for MySQL, that has twice the commits, 0.33
 TPMC_PER_WAREHOUSE = 12.86
 CLIENTS_A_THREAD_MOST = 50
 FAILED_MOST = 0.01
@@ -58,7 +57,6 @@ def _waits(bench: Bench, one: Published) -> bool:
 @rule(
     "faster-than-it-turns",
     severity="invalid",
-    over=Bench,
     says="More durable commits are claimed than the drive that is named turns: something does not flush.",
     remedy="Name the write cache that takes the flushes, or find the layer that drops them (acidtest probe).",
     disproved_by="a write cache that survives a power cut, or the name of another drive on which it was measured",
@@ -95,7 +93,6 @@ def _named_turns(bench: Bench) -> Statement | None:
 @rule(
     "flush-as-memory",
     severity="invalid",
-    over=Bench,
     says="A flush takes no longer than a write into memory: the storage does not flush.",
     remedy="Find the layer that drops the flushes (acidtest probe), and call no figure from here durable.",
     disproved_by="power cuts on the same storage that lose nothing",
@@ -132,7 +129,6 @@ def _as_memory(one: Published, plain: Mapping[str, float]) -> Seen | None:
 @rule(
     "flush-bounds-commits",
     severity="note",
-    over=Bench,
     says="The system calls show how long a flush takes: it bounds what one session can commit.",
     remedy="Hold each commit rate against it, and state with how many sessions it was reached.",
     disproved_by="a trace of the measured time with shorter flushes",
@@ -151,7 +147,6 @@ def flush_bounds_commits(bench: Bench) -> Iterator[Found]:
 @rule(
     "fsync-does-not-flush",
     severity="doubtful",
-    over=Bench,
     says="On this system only fsync_writethrough reaches the medium; every other method leaves the data in the drive's "
     "cache, so that its rate is of no durable commit.",
     remedy="Set wal_sync_method to fsync_writethrough, and compare with its rate.",
@@ -174,7 +169,6 @@ def fsync_does_not_flush(bench: Bench) -> Iterator[Found]:
 @rule(
     "iops-above-provisioned",
     severity="invalid",
-    over=Bench,
     says="More operations a second are claimed than the named volume was provisioned with: a cache was at work.",
     remedy="Measure past the file cache (fio --direct=1) and past the volume's burst credit.",
     disproved_by="the volume's own counters of the measured time",
@@ -205,7 +199,6 @@ def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
 @rule(
     "new-order-share",
     severity="invalid",
-    over=Bench,
     says="More than half of all transactions are new orders, which the TPC-C mix rules out.",
     remedy="Look for payments that fail or are not counted; state the mix if it is another.",
     disproved_by="a script of the driver with another mix",
@@ -216,23 +209,6 @@ def new_order_share(bench: Bench) -> Iterator[Found]:
         _share(one)
         for one in bench.published
         if one.nopm and one.tpm and one.nopm > NEW_ORDERS_MOST * one.tpm and not _by_chance(one)
-    )
-
-
-@rule(
-    "new-order-share-low",
-    severity="doubtful",
-    over=Bench,
-    says="Less than a quarter of all transactions are new orders: the server did other work, or new orders failed.",
-    remedy="Look for errors in the tool's log and for other clients of the server.",
-    disproved_by="a script of the driver with another mix",
-    source="TPC-C, clause 5.2.3; HammerDB's pgoltp.tcl: 10 new orders in 23 transactions",
-)
-def new_order_share_low(bench: Bench) -> Iterator[Found]:
-    yield from gathered(
-        _share(one)
-        for one in bench.published
-        if one.nopm and one.tpm and one.nopm < NEW_ORDERS_LEAST * one.tpm and not _by_chance(one)
     )
 
 
@@ -257,7 +233,6 @@ def _share(one: Published) -> Seen:
 @rule(
     "goodput-above-throughput",
     severity="invalid",
-    over=Bench,
     says="More transactions succeeded than were tried.",
     remedy="Count both over the same time and in the same way.",
     disproved_by="the tool's record of each transaction, from which both figures follow",
@@ -265,20 +240,6 @@ def _share(one: Published) -> Seen:
 )
 def goodput_above_throughput(bench: Bench) -> Iterator[Found]:
     yield from gathered(_above(one) for one in bench.published if one.tool != "benchbase" and _is_above(one))
-
-
-@rule(
-    "benchbase-goodput",
-    severity="doubtful",
-    over=Bench,
-    says="BenchBase's goodput counts what succeeded in the warm-up too, over the time of the measurement alone.",
-    remedy="Take its throughput less the failures; its goodput is too high by the warm-up's share.",
-    disproved_by="a run without a warm-up in which it is above the throughput too",
-    source="BenchBase's Worker.java: doWork counts a success in every state; Results.java: requestsPerSecondGoodput "
-    "divides by the measured time",
-)
-def benchbase_goodput(bench: Bench) -> Iterator[Found]:
-    yield from gathered(_above(one) for one in bench.published if one.tool == "benchbase" and _is_above(one))
 
 
 def _is_above(one: Published) -> bool:
@@ -295,7 +256,6 @@ def _above(one: Published) -> Seen:
 @rule(
     "below-scale",
     severity="note",
-    over=Bench,
     says="The schema is too small for its rate by TPC-C's rule: without keying and thinking times, it is a lock and "
     "cache test on few warehouses.",
     remedy="State that there are no keying and thinking times; do not compare with TPC-C results.",
@@ -318,7 +278,6 @@ def _below(one: Published) -> Seen | None:
 @rule(
     "generator-threads",
     severity="note",
-    over=Bench,
     says="The load generator's threads do not fit its clients: where many clients share one thread, its own queue may "
     "be what is measured; threads without a client of their own are never started.",
     remedy="Give pgbench about as many threads (-j) as the generator has cores, and no more than it has clients.",
@@ -364,7 +323,6 @@ def _crowded(one: Published) -> Seen | None:
 @rule(
     "many-failed",
     severity="doubtful",
-    over=Bench,
     says="Transactions failed: the rest is another load than the one that is named.",
     remedy="Remove the cause, or report the failures beside every figure.",
     disproved_by="a record that shows that each of them was repeated until it succeeded, with its time counted",
@@ -402,7 +360,6 @@ def _failures(one: Published) -> Seen | None:
 @rule(
     "load-failed",
     severity="invalid",
-    over=Bench,
     says="The load of the data failed: the runs after it find no rows, or those of an earlier one.",
     remedy="Stop when a load fails, begin from an empty database, and count the rows before each run.",
     disproved_by="a count of the rows before the runs that follow",

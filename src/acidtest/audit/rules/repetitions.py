@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median_low
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL
-from acidtest.audit.bench import Bench, Published, Statement, Step, TableRow
+from acidtest.audit.bench import Bench, Published, Step, TableRow
 from acidtest.audit.repeated import DRIVE_TOOLS, repetitions
 from acidtest.audit.rules.rates import loads
 from acidtest.audit.said import rate
@@ -23,8 +23,8 @@ PLACES_OF_A_FILE = 4  # that are quoted of one file
 COUNTING = re.compile(r"date|time|\brun|\brep|\biter|\bid\b|#|seed|\bno\b", re.IGNORECASE)  # of a row, not its kind
 # The heading of one of several columns, each with one run.
 RUN_HEAD = re.compile(
-    r"(?:run|test|trial|round|attempt|try|pass|iteration|rep(?:etition)?|measurement|прогон|запуск|попытка|회차)?"
-    r"[ _#-]{0,3}(\d{1,2})(?:st|nd|rd|th|\.|회)?(?: (?:run|test|trial|round|attempt|try|pass|"
+    r"(?:run|test|trial|round|attempt|try|pass|iteration|rep(?:etition)?|measurement)?"
+    r"[ _#-]{0,3}(\d{1,2})(?:st|nd|rd|th|\.)?(?: (?:run|test|trial|round|attempt|try|pass|"
     r"iteration))?(?: ?[(\[].*)?",
     re.IGNORECASE,
 )
@@ -41,7 +41,6 @@ MEASURED = linear.compile(
     r"inserts?|selects?|updates?|deletes?|reads?|writes?|quer(?:y|ies)|faster|speed\w{0,3})\b|/s\b",
     linear.I,
 )
-DOCUMENTS = re.compile(r"docs?|documentation|scripts?|tools?|src|bin|\.github", re.IGNORECASE)  # which tell of others
 AMOUNT = re.compile(r"[*_`~≈ ]{0,4}[-+]?\d[\d.,' ]{0,20}[kKM%]?[*_` ]{0,4}")
 CELL = re.compile(r"[*_`~≈ ]{0,4}[-+]?\d")
 
@@ -49,7 +48,6 @@ CELL = re.compile(r"[*_`~≈ ]{0,4}[-+]?\d")
 @rule(
     "few-repetitions",
     severity="doubtful",
-    over=Bench,
     says="Rates are compared that were measured too few times to tell a difference from chance.",
     remedy=f"Repeat every run at least {REPETITIONS_FOR_INTERVAL} times and give an interval.",
     disproved_by="further runs of the same that are not in the kit",
@@ -69,8 +67,6 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     usual = median_low(max(len(of), *(one.runs or 1 for one in of)) for of in groups) if groups else 0
     most = max(stated, usual, _columns(bench.rows), _numbered(bench), _rows_numbered(bench))
     if most >= REPEATED:
-        if max(usual, _columns(bench.rows), _numbered(bench)) < REPEATED and not any(one.value == 1 for one in said):
-            yield from _of_others(bench, [one for one in said if (one.value or 0) >= REPEATED])
         return
     figures = [] if len(groups) >= FIGURES_LEAST else _figures(bench)
     if max(len(groups), len(figures)) < FIGURES_LEAST:
@@ -108,28 +104,6 @@ def _started(bench: Bench) -> Iterator[Step]:
         yield from [step for step in one.steps if step.kind == "run"][:1]
 
 
-def _of_others(bench: Bench, repeated: Sequence[Statement]) -> Iterator[Found]:
-    """Figures of one folder, where only a text or script of another one tells of repetitions: it may mean its own."""
-    told = {_top(one.where.file) for one in repeated}
-    if not told or "" in told:
-        return  # no text tells of them, or it may mean all
-    apart: dict[str, list[Evidence]] = defaultdict(list)
-    for one in _figures(bench):
-        if (top := _top(one.file)) and top not in told:
-            apart[top].append(one)
-    for top, figures in apart.items():
-        if len(figures) >= FIGURES_LEAST:
-            text = f"Figures of {top} are compared; of repetitions there is word in {repeated[0].where.file} alone."
-            evidence = (*figures, *(one.where.says(one.text) for one in repeated))
-            yield Found(text, tuple(dict.fromkeys(evidence)), "guessed", noted=True)
-
-
-def _top(file: str) -> str:
-    """The folder at the top of the kit that a file lies in; "" of a file that lies there itself."""
-    first, slash, _ = file.partition("/")
-    return first if slash and not DOCUMENTS.fullmatch(first) else ""
-
-
 def _told_apart(bench: Bench) -> list[list[Published]]:
     """The figures of each table, each with those that stand under the same name and differ in nothing that is told."""
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
@@ -163,9 +137,7 @@ def _run_columns(head: Sequence[str]) -> list[int]:
 def _numbered(bench: Bench) -> int:
     """How many runs the names of results count, as run1 to run3; 0 where they count none."""
     counts: dict[str, set[int]] = defaultdict(set)
-    for file in {
-        *(one.where.file for one in bench.measured),
-    }:
+    for file in {one.where.file for one in bench.measured}:
         for match in RUN_NAME.finditer(file):
             counts[file[: match.start(1)]].add(int(match[1]))
     return max((len(of) for of in counts.values() if min(of) < 2 and max(of) - min(of) == len(of) - 1), default=0)

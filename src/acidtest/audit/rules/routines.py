@@ -105,7 +105,6 @@ def _says(choice: Moved) -> str:
 @rule(
     "routine-not-repeatable",
     severity="doubtful",
-    over=Bench,
     says="A procedure draws the keys of the rows that it changes itself: called again, or restarted by the engine "
     "after an update conflict, it changes other rows and locks more of them each time.",
     remedy="Draw the keys in the driver and pass them in, so that a repetition does the same work.",
@@ -121,7 +120,6 @@ def routine_not_repeatable(bench: Bench) -> Iterator[Found]:
 @rule(
     "restarts-not-repeatable",
     severity="invalid",
-    over=Bench,
     says="The log shows that a procedure was restarted after update conflicts, and it does other work each time: what "
     "is measured is locks that pile up, not the engine.",
     remedy="Draw the keys in the driver, create fewer rows in one call, or compare with ReadConsistency as a factor.",
@@ -146,7 +144,6 @@ def _names_it(entry: LogEntry, routine: Routine) -> bool:
 @rule(
     "hot-row",
     severity="doubtful",
-    over=Bench,
     says="Every terminal changes the same row: the test is one of waiting for its lock.",
     remedy="Spread the work over rows as the application would, or state that a lock is measured.",
     disproved_by="a count of lock waits near zero under the measured load",
@@ -163,7 +160,6 @@ def hot_row(bench: Bench) -> Iterator[Found]:
 @rule(
     "work-in-one-call",
     severity="doubtful",
-    over=Bench,
     says="One call repeats its work many times in one transaction: locks are kept for all of it, and a conflict at its "
     "end undoes everything.",
     remedy="One business operation a transaction.",

@@ -102,7 +102,6 @@ def _tuned(side: Side) -> bool:
 @rule(
     "settings-all-default",
     severity="doubtful",
-    over=Bench,
     says="Nothing in the configuration has been set but ports, paths and the like: defaults are made to start "
     "anywhere, not to be compared.",
     remedy="Set caches, sorting, log and checkpoints for the machine, on each side with the same care.",
@@ -138,7 +137,6 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
 @rule(
     "setting-differs",
     severity="doubtful",
-    over=Bench,
     says="A setting differs between sides of one engine and is not what is compared.",
     remedy="Set it alike, or make it a factor.",
     disproved_by="a dump of the settings in force while it was measured, or a text that makes it a factor",
@@ -214,7 +212,6 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
 @rule(
     "settings-of-run-unknown",
     severity="doubtful",
-    over=Bench,
     says="Several configurations of one engine lie in the kit, and nothing shows with which of them any result was "
     "measured.",
     remedy="Lay each result beside the configuration that it was measured with, or write down what was in force.",
@@ -236,7 +233,6 @@ def settings_of_run_unknown(bench: Bench) -> Iterator[Found]:
 @rule(
     "binary-log-differs",
     severity="doubtful",
-    over=Bench,
     says="One side writes every change to a binary log too and another does not: a second log and a second flush.",
     remedy="Switch it on or off everywhere, or make it a factor.",
     disproved_by="SHOW VARIABLES of the measured servers, with log_bin alike",

@@ -25,7 +25,6 @@ ENDED = " that ends before its "
 @rule(
     "percentiles-flat",
     severity="note",
-    over=Bench,
     says="The 99th percentile is the mean: it is of few values or of means, or all requests waited for one thing.",
     remedy="Take percentiles from all latencies of the run, and say how many these are.",
     disproved_by="a record of each latency from which the same percentiles follow",
@@ -49,7 +48,6 @@ def _flat(one: Published) -> Seen | None:
 @rule(
     "faster-than-possible",
     severity="doubtful",
-    over=Bench,
     says="An operation takes less time than it needs to be asked for: it was not done, or not once each time.",
     remedy="Look at what each operation returned, and count what the server did.",
     disproved_by="the server's own count of statements or rows over the measured time",
@@ -74,7 +72,6 @@ def _too_soon(one: Published) -> Seen | None:
 @rule(
     "unfinished-run",
     severity="note",
-    over=Bench,
     says="The output of a run ends before its result: it was broken off, or failed.",
     remedy="Say why, and repeat the run; what only finished runs show is a choice.",
     disproved_by="the rest of the output",
@@ -89,7 +86,6 @@ def unfinished_run(bench: Bench) -> Iterator[Found]:
 @rule(
     "best-of",
     severity="doubtful",
-    over=Bench,
     says="The best of several runs is reported: more runs make it better, and it is nobody's usual day.",
     remedy="Report the median with an interval.",
     disproved_by="the figures of all runs, of which the published one is the median",
@@ -105,7 +101,6 @@ def best_of(bench: Bench) -> Iterator[Found]:
 @rule(
     "tpc-words",
     severity="note",
-    over=Bench,
     says="A tool prints a word that the TPC reserves for audited results.",
     remedy='Say "new orders a minute" (NOPM) and "derived from TPC-C, not comparable with TPC results".',
     disproved_by="an audited result in the TPC's list",

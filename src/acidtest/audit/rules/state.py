@@ -24,7 +24,6 @@ CHANCE_MAX = 0.05
 @rule(
     "state-inherited",
     severity="doubtful",
-    over=Bench,
     says="Each run is faster, or slower, than the one before: they inherit what those before them left.",
     remedy="Begin every run with the same database: restore it, or measure in turns.",
     disproved_by="a script or a log that loads the database anew before each run",

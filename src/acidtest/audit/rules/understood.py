@@ -17,7 +17,6 @@ READABLE = "acidtest help docs/RESULT-FILES.md lists what is read; a result with
 @rule(
     "unknown-results",
     severity="doubtful",
-    over=Bench,
     says="Figures or settings of the kit were not understood: what is wrong with them is not known.",
     remedy="Give them in a form that is read, with their unit, or look at them yourself.",
     disproved_by="a reading of these files in which nothing is wrong",

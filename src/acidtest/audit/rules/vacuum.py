@@ -13,7 +13,6 @@ from acidtest.settings import alike
 @rule(
     "autovacuum-off",
     severity="doubtful",
-    over=Bench,
     says="Nobody clears away dead rows while it is measured: work that every server must do later is left out.",
     remedy="Leave autovacuum on, and measure for long enough that it runs.",
     disproved_by="a vacuum within the measured time, in a script or in the server's log",

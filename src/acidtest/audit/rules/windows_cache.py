@@ -40,7 +40,6 @@ def _asks_random(side: Side) -> bool:
 @rule(
     "random-access-flag",
     severity="doubtful",
-    over=Bench,
     says="This version opens its files on Windows for random access: the file cache keeps every page and may drive "
     "all else out of memory.",
     remedy="2.1.5, 2.5.2 or later; to study it, place.access makes the same hint a factor.",
@@ -58,7 +57,6 @@ def random_access_flag(bench: Bench) -> Iterator[Found]:
 @rule(
     "windows-cache-unlimited",
     severity="doubtful",
-    over=Bench,
     says="The file cache of Windows has no limit, and this version makes it keep every page that it visits.",
     remedy="FileSystemCacheSize, a percentage of memory, from 2.5 on (2.5.0 and 2.5.1 set it to 30 themselves), or a "
     "version that does not ask for random access.",
@@ -77,7 +75,6 @@ def windows_cache_unlimited(bench: Bench) -> Iterator[Found]:
 @rule(
     "cache-limit-32-bit",
     severity="doubtful",
-    over=Bench,
     says="A 32-bit build may ignore FileSystemCacheSize on 64-bit Windows: the limit is more than its calls can carry.",
     remedy="A 64-bit build.",
     disproved_by="the size of Windows' file cache while it was measured",
@@ -96,7 +93,6 @@ def cache_limit_32_bit(bench: Bench) -> Iterator[Found]:
 @rule(
     "cache-limit-not-allowed",
     severity="doubtful",
-    over=Bench,
     says=f"The limit of the file cache does not hold without {PRIVILEGE}, and the log need not say so.",
     remedy="Install the service with instsvc, which grants the privilege, or run it as LocalSystem; an application "
     "with an embedded engine must be started as administrator.",

@@ -78,7 +78,6 @@ def _kinds(bench: Bench) -> Iterator[list[Published]]:
 @rule(
     "workload-differs",
     severity="doubtful",
-    over=Bench,
     says="The sides were given different loads: what is compared is not the engines alone.",
     remedy="Run the same workload, data, clients and time on every side, or make the difference a factor.",
     disproved_by="outputs of the same load from every side, or a text that makes it a factor",
@@ -207,7 +206,6 @@ def _measures(
 @rule(
     "isolation-differs",
     severity="doubtful",
-    over=Bench,
     says="The sides ran at different isolation levels: one may do what another must wait or retry for.",
     remedy="Ask for the same level by name on every side, and check that each engine means the same by it.",
     disproved_by="the level that each server reports while it is measured",
@@ -224,7 +222,6 @@ def isolation_differs(bench: Bench) -> Iterator[Found]:
 @rule(
     "query-mode-differs",
     severity="doubtful",
-    over=Bench,
     says="One side's statements were prepared and another's were not: parsing and planning are in one figure only.",
     remedy="Use the same mode everywhere (pgbench -M, sysbench --db-ps-mode), or make it a factor.",
     disproved_by="outputs of the same query mode from every side",
@@ -244,7 +241,6 @@ CONNECT = "PostgreSQL's manual of pgbench: --connect measures the overhead of co
 @rule(
     "connect-per-transaction-differs",
     severity="doubtful",
-    over=Bench,
     says="One side connects anew for every transaction and another does not: the cost of connections is in one figure.",
     remedy="Keep connections on every side or on none.",
     disproved_by="outputs of every side with the same kind of connections",
@@ -267,7 +263,6 @@ def connect_per_transaction_differs(bench: Bench) -> Iterator[Found]:
 @rule(
     "connect-per-transaction",
     severity="note",
-    over=Bench,
     says="Every transaction has a connection of its own: what it costs to connect is most of the figure.",
     remedy="Keep connections, or state that it is connecting that is measured.",
     disproved_by="the tool's output without a connection for each transaction",
