@@ -134,7 +134,7 @@ FSYNC = Output(
 
 def _crystal(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
     values = run.values
-    unit = {"Read": "reads"}.get(values["_direction"], "writes")
+    unit = {"Read": "reads"}.get(values.get("_direction", "Read"), "writes")
     size, depth, threads = values.get("_size") or "", run.get("_depth") or 1, run.get("_threads") or 1
     label = f" Q{values['_depth']}T{values['_threads']}" if "_old" not in values else ""
     yield {
