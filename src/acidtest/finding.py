@@ -167,17 +167,16 @@ def rule(
     name: str,
     *,
     severity: Severity,
-    over: type[Subject] | None = None,
     says: str,
     remedy: str,
     source: str,
     about: str = "goodput_per_s",
     disproved_by: str = "",
 ) -> Callable[[Callable[[Subject], Iterator[Found]]], Rule[Subject]]:
-    """Make the decorated function a rule, over what it takes unless ``over`` says it."""
+    """Make the decorated function a rule, over what it takes."""
 
     def made(find: Callable[[Subject], Iterator[Found]]) -> Rule[Subject]:
-        subject = over or next(iter(inspect.get_annotations(find, eval_str=True).values()))
+        subject = next(iter(inspect.get_annotations(find, eval_str=True).values()))
         return Rule(name, severity, says, remedy, source, about, subject, find, disproved_by)
 
     return made

@@ -13,7 +13,7 @@ from bench.auditor.cases import Case
 from bench.auditor.score import Answer, score
 
 from acidtest.errors import BadInput
-from audit.tables import rows
+from tables import rows
 
 
 def a_case(**parts: Any) -> Case:

@@ -29,7 +29,7 @@ from acidtest.audit.bench import (
 from acidtest.audit.rules import builds, durability, firebird, routines, settings, vacuum, windows_cache
 from acidtest.finding import Rule
 from acidtest.settings import numbers
-from audit.tables import over_benches, rows
+from tables import over_benches, rows
 
 HERE = Where("file", 1)
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import makes
 from acidtest.audit.rules import builds
-from audit.tables import read, rows
+from tables import read, rows
 
 HINT = b"before upgrading to PostgreSQL 9.1.\0"
 # A program, what is among its bytes, and its version.

@@ -13,13 +13,12 @@ from acidtest.audit import judge, sarif, shown
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench, Configuration, Published, Setting, Side, Where
 from acidtest.finding import LOWERED, Evidence, Finding, Found, rule
-from audit.tables import rows
+from tables import rows
 
 
 @rule(
     "a-rule",
     severity="invalid",
-    over=Bench,
     says="Something is wrong.",
     remedy="Mend it.",
     disproved_by="a longer look",

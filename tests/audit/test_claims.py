@@ -9,7 +9,7 @@ import pytest
 
 from acidtest.audit import claims, importers, judge
 from acidtest.audit.claims import Answer
-from audit.tables import rows
+from tables import rows
 from written_kits import read
 
 RUN = """transaction type: <builtin: TPC-B (sort of)>

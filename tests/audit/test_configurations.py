@@ -17,7 +17,7 @@ from acidtest.audit.bench import Bench, Configuration, Setting, Side, Where
 from acidtest.audit.importers.configurations import mysql_option
 from acidtest.audit.rules import firebird
 from acidtest.audit.rules import settings as rules
-from audit.tables import read, rows
+from tables import read, rows
 
 
 def one(path: Path, files: dict[str, str | bytes]) -> Side:

@@ -14,7 +14,7 @@ from acidtest.audit.declared import VARIES
 from acidtest.audit.rules import rules
 from acidtest.cli import app, declaring
 from acidtest.errors import BadInput
-from audit.tables import rows, write
+from tables import rows, write
 
 FILES = {
     "loose/my.cnf": "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\ninnodb_buffer_pool_size = 8G\n",

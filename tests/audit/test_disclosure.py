@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acidtest.audit import disclosed, importers
-from audit.tables import speaks_only_of
+from tables import speaks_only_of
 from written_kits import PGBENCH, found
 
 SERVED = "services:\n  db:\n    image: {image}\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from acidtest.audit.bench import Published
 from acidtest.audit.repeated import repetitions
-from audit.tables import read, rows
+from tables import read, rows
 
 SYSBENCH = (
     "SQL statistics:\n    transactions:                        9000   (150.0 per sec.)\n\nGeneral statistics:\n"

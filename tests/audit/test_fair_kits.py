@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acidtest.audit import judge
-from audit.tables import Kit, RuleOverKits, over_kits, read, rows
+from tables import Kit, RuleOverKits, over_kits, read, rows
 
 TABLE = "# Bench\n\n| System | TPS |\n|---|---|\n| PostgreSQL | 1234 |\n| MySQL | 1180 |\n"
 PGBENCH = """transaction type: <builtin: TPC-B (sort of)>

@@ -12,7 +12,7 @@ from acidtest.audit.bench import Published
 from acidtest.audit.importers.figures import value_of
 from acidtest.audit.importers.file import File
 from acidtest.audit.repeated import repetitions
-from audit.tables import rows
+from tables import rows
 
 
 def told(directory: Path, text: str, name: str = "README.md") -> list[Published]:

@@ -13,8 +13,8 @@ from bench.hostile.kits import nested
 from acidtest.audit import importers
 from acidtest.audit.importers import file, trees
 from acidtest.audit.importers.file import Broken, Budget, File
-from audit.tables import rows
 from support import command
+from tables import rows
 
 pytestmark = pytest.mark.slow
 

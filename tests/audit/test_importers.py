@@ -17,7 +17,7 @@ from acidtest.audit import importers, judge
 from acidtest.audit.bench import Account, Bench, Routine
 from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.audit.rules.routines import moved
-from audit.tables import read, rows
+from tables import read, rows
 
 
 def routine(tmp_path: Path, source: str) -> Routine:

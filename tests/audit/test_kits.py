@@ -13,7 +13,7 @@ import makes
 from acidtest.audit import importers, judge, rules
 from acidtest.audit.rules import vacuum
 from acidtest.finding import Finding
-from audit.tables import rows
+from tables import rows
 
 KITS = Path(__file__).parents[1] / "kits"
 UNFAIR = KITS / "unfair-firebird"

@@ -10,7 +10,7 @@ import pytest
 from acidtest.audit.bench import Published, Where
 from acidtest.audit.importers import named
 from acidtest.audit.repeated import repetitions
-from audit.tables import read, rows
+from tables import read, rows
 
 NAMES: list[tuple[str, str, tuple[int | None, float | None, int | None]]] = [
     ("results/oltp_rw_c64_run2.log", "", (None, None, 2)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acidtest.audit import importers
-from audit.tables import Kit, RuleOverKits, over_kits, rows
+from tables import Kit, RuleOverKits, over_kits, rows
 from written_kits import PGBENCH
 
 STATUS = (

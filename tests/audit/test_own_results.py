@@ -15,8 +15,8 @@ from acidtest.doubts import judge
 from acidtest.finding import Finding
 from acidtest.journal.models import BuildFacts, EngineFacts, GuestFacts, Recording
 from acidtest.journal.protocol import ArrivalCounts, RunResult, Spread
-from audit.tables import rows
 from insides import database_size
+from tables import rows
 
 DISK = {"rotational": "yes", "write_cache": "write back", "device_model": "WDC WD10EZEX", "device": "/dev/sda1"}
 PLATTER = "rotating, write cache 32 MiB, sectors of 4096 bytes"

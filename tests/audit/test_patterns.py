@@ -21,8 +21,8 @@ import pytest
 from acidtest import audit, families, formats, words
 from acidtest.audit.importers.outputs import Output
 from acidtest.formats import linear
-from audit.tables import rows
 from backtracking import Steps, TooMany, adversaries
+from tables import rows
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from acidtest.audit.importers import (
     values,
 )
 from acidtest.audit.importers.file import File, Importer, Part
-from audit.tables import rows
+from tables import rows
 
 Told = tuple[str, str, str, int | None]  # engine, name, value, line
 

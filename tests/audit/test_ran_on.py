@@ -6,7 +6,7 @@ from pathlib import Path
 
 from acidtest.audit import judge
 from acidtest.finding import Finding
-from audit.tables import Kit, RuleOverKits, over_kits, read, rows
+from tables import Kit, RuleOverKits, over_kits, read, rows
 
 TABLE = "# PostgreSQL\n\n| Clients | TPS |\n|---|---|\n| 8 | 4,100 |\n| 16 | 6,200 |\n"
 RPS = "# Web\n\n| server | requests/s |\n|---|---|\n| PostgreSQL | 4,100 |\n| MySQL | 3,000 |\n"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+import tables
 from acidtest.audit import importers, judge
 from acidtest.audit.bench import LogEntry, Published, Side
 from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.cli import instead
-from audit import tables
-from audit.tables import rows
+from tables import rows
 
 FIXTURES = Path(__file__).parents[1] / "kits" / "fixtures"
 

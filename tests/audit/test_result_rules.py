@@ -20,7 +20,7 @@ from acidtest.audit.bench import (
 )
 from acidtest.audit.rules import latencies, logs, method, over, rates, repetitions, shown, state
 from acidtest.finding import Rule
-from audit.tables import over_benches
+from tables import over_benches
 
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0, terminals=1, measured_s=600.0, engine="postgresql")
 FLUSH = Published(

@@ -33,7 +33,7 @@ from acidtest.audit.rules import (
     workload,
 )
 from acidtest.finding import Rule
-from audit.tables import over_benches, rows
+from tables import over_benches, rows
 
 PG = Published(
     Where("pg/run.out", 3), "pgbench", "<builtin: TPC-B (sort of)>", rate=4000.0, terminals=32, measured_s=600.0,

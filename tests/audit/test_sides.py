@@ -7,7 +7,7 @@ from typing import Any
 from acidtest.audit.bench import Binary, Configuration, Database, EngineName, LogEntry, Mount, Setting, Side, Where
 from acidtest.audit.importers import engines
 from acidtest.audit.importers.file import Part
-from audit.tables import rows
+from tables import rows
 
 
 def configuration(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acidtest.audit import judge
-from audit.tables import read, speaks_only_of
+from tables import read, speaks_only_of
 
 SERVED = "services:\n  one:\n    image: {one}\n  two:\n    image: {two}\n"
 RATES = "# {title}\n\n| Store | {what} per second |\n|---|---|\n| {one} | 4100 |\n| {two} | 9200 |\n"

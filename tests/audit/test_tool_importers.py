@@ -12,7 +12,7 @@ from acidtest.audit import importers
 from acidtest.audit.bench import Bench, Published, Statement
 from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.audit.rules.goodput import throughput_is_not_goodput
-from audit.tables import rows
+from tables import rows
 
 BENCHMARKSQL_PROPERTIES = """db=postgres
 driver=org.postgresql.Driver

@@ -18,7 +18,7 @@ from acidtest.audit.bench import Bench
 from acidtest.audit.rules import over
 from acidtest.cli import app
 from acidtest.finding import Unchecked
-from audit.tables import rows
+from tables import rows
 
 KITS = Path(__file__).parents[1] / "kits"
 # What is silent where a benchmark has nothing of a kind; other rules find something elsewhere too.

@@ -11,7 +11,7 @@ from acidtest.audit.importers.file import Budget
 from acidtest.audit.rules.understood import unknown_results
 from acidtest.cli import app
 from acidtest.errors import BadInput
-from audit.tables import read, rows
+from tables import read, rows
 
 LEFT = [
     ("a rate in a log", "run.log", "starting\nwrote at 250 MB/s\n", 2),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from audit.tables import Kit, RuleOverKits, over_kits, read, rows
+from tables import Kit, RuleOverKits, over_kits, read, rows
 
 TABLE = "# Pages\n\n| pages | TPS |\n|---|---|\n| 8 kB | 11542 |\n| 16 kB | 11234 |\n"
 CELLS = "||1 disk|2 disks\n---|---|---\nrandom read|1246|1180\nrandom write|21856|15877\nread write|10229|12256\n"

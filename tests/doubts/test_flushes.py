@@ -13,7 +13,7 @@ from acidtest.analysis import summary
 from acidtest.doubts.flushes import FLOOR, Judgement, Timing, judge, judge_recording
 from acidtest.journal.probe import DURABLE, Layer
 from acidtest.journal.protocol import FlushMethod
-from audit.tables import rows
+from tables import rows
 
 METAL, GUEST = "none", "virtual machine"
 DISK = Layer(

@@ -19,8 +19,8 @@ from acidtest.doubts import judge
 from acidtest.journal.models import Cut, Generator, SettingInForce, SteadyWait, Transactions, Warning
 from acidtest.journal.protocol import RunResult
 from acidtest.workload import recorded
-from audit.tables import rows
 from insides import database_size, index, statistics, table
+from tables import rows
 
 LEVELS = {"workload": "tpcb", "engine": "sqlite", "durability": "drive"}
 SOUND = factory.result(rate=100.0)

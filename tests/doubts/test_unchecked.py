@@ -14,8 +14,8 @@ from acidtest.cli import app
 from acidtest.doubts.unchecked import may_still_lose, of_cuts, of_run
 from acidtest.finding import Unchecked, in_words, listed
 from acidtest.journal.models import Recording, States, Verdict
-from audit.tables import rows
 from factory import cut, journal, memory, priced, recording, result
+from tables import rows
 
 
 def test_an_audit_of_ours_says_what_the_run_and_its_cuts_do_not_show(tmp_path: Path) -> None:

@@ -221,7 +221,6 @@ class TableRow:
     table: int  # the line of its heading
     head: tuple[str, ...]
     cells: tuple[str, ...]
-    caption: str = ""
     under: str = ""  # the headings that the table stands under
 
 
@@ -253,7 +252,6 @@ StatementKind = Literal[
     "opens-sqlite",  # that a program does; the text is what it sets for its connections
     "set-and-closed",  # by a connection that is closed before it has worked
     "set-in-pool",  # by whichever connection of a pool is free
-    "connects-anew",  # that a program does for each request, or each turn of a loop
     "think-time",  # of a load generator between two requests
     "reloaded",  # a setting that holds from the next start on, where a script only reloads the server
     "out of range",  # that a histogram left values out; the value is how many
@@ -275,8 +273,6 @@ StepKind = Literal[
     "load",  # the data are made, restored or removed
     "run",  # something is measured
     "warm-up",
-    "restart",  # of a server
-    "caches",  # of the system are dropped
     "settle",  # what was put off is done: a checkpoint, a vacuum
     "call",  # of another script, by the end of ``text``
 ]
@@ -590,11 +586,10 @@ class Bench:
     @property
     def plans(self) -> list[Published]:
         """What scripts and properties of the kit ask for: of tools whose results are there, of the only one where no
-        result tells its tool, or of all where nothing is published; but for samples that come with a tool, and for what
-        programs of one's own ask for: of those nobody knows which result it became."""
+        result tells its tool, or of all where nothing is published; but for samples that come with a tool."""
         known = {one.tool for one in self.measured}
         only = all(one.planned for one in self.others)
-        asked = [one for one in self.published if one.planned and one.tool and not SAMPLE.search(one.where.file)]
+        asked = [one for one in self.published if one.planned and not SAMPLE.search(one.where.file)]
         tools = {one.tool for one in asked if one.parameters.get("phase") is None and one.script != "initialize"}
         if not known - {""} and len(tools) == 1:
             known |= tools  # what nobody says the tool of is of the only one that is started

@@ -379,16 +379,17 @@ def _abort_disks(entries: Iterable[Mapping[str, Any]]) -> None:
 def _end_helpers(directories: Iterable[Leftover]) -> list[str]:
     """End what works in these directories without a line of its own: it would go on to write into them."""
     tokens = {leftover.id: leftover.what for leftover in directories}
-    ended: dict[tuple[int, str], str] = {}  # by process and its start: one that does not end is not found for ever
+    ended: list[str] = []
+    seen: set[tuple[int, str]] = set()  # by process and its start: what cannot be ended is not found for ever
     while found := {
         (pid, start_time): tokens[token]
         for one, token in _tagged(tokens).items()
         for pid, start_time in _family(one).items()
-        if (pid, start_time) not in ended
+        if (pid, start_time) not in seen
     }:  # what one of them started meanwhile has no parent now, and is found the next time
-        ended |= {one: f"killed process {one[0]} (at work in {what})" for one, what in found.items() if _kill(*one)}
-        ended |= dict.fromkeys(found.keys() - ended.keys(), "")
-    return [line for line in ended.values() if line]
+        ended += [f"killed process {one[0]} (at work in {what})" for one, what in found.items() if _kill(*one)]
+        seen |= found.keys()
+    return ended
 
 
 def _dead_ledgers() -> list[tuple[Path, IO[bytes]]]:

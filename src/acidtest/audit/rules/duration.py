@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
-from acidtest.audit.bench import SAMPLE, Bench, Published
-from acidtest.audit.compared import product
+from acidtest.audit.bench import Bench, Published
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S
 from acidtest.audit.said import Seen, called, gathered
-from acidtest.finding import Evidence, Found, rule
+from acidtest.finding import Found, rule
 
 SHORT_DRIVE_S = 15.0
 SHORT_WORK_S = 5.0  # of a fixed amount of work
@@ -59,38 +58,7 @@ def too_short_run(bench: Bench) -> Iterator[Found]:
     often = any((one.value or 0) >= ENOUGH_RUNS for one in bench.said("repeated"))
     # Of a suite of many pieces of work, or of what is repeated, each may be short.
     yield from (replace(one, noted=often or len(pieces) > PIECES_MOST) for one in gathered(pieces))
-    found = list(gathered([*runs, *(seen for one in plans if (seen := _short(one)))]))
-    told = dict(_told(bench))
-    brief = tuple(evidence for evidence, lasts in told.items() if lasts < SHORT_S)
-    if found:
-        first, *others = found
-        yield replace(first, evidence=tuple(dict.fromkeys((*first.evidence, *brief))))
-        yield from others
-    elif told and not (pieces or lasting or any(_lasts(one) for one in bench.plans)) and len(brief) == len(told):
-        yield from _brief(told) if _shows_rates(bench) else ()
-
-
-def _brief(told: Mapping[Evidence, float]) -> Iterator[Found]:
-    """Of a kit in which only its own programs tell how long a run lasts."""
-    longest = max(told, key=lambda evidence: told[evidence])
-    text = f"As {longest.file} has it, a run lasts {told[longest]:,.3g} s: “{longest.text}”."
-    # A program's own default may be another than what was asked of it.
-    yield Found(text, tuple(told), "guessed", noted=True)
-
-
-def _told(bench: Bench) -> Iterator[tuple[Evidence, float]]:
-    """How long a run lasts as the kit's own programs have it."""
-    for plan in bench.published:
-        if plan.planned and not plan.tool and plan.measured_s and not SAMPLE.search(plan.where.file):
-            yield plan.where.says(plan.written), plan.measured_s
-
-
-def _shows_rates(bench: Bench) -> bool:
-    """Whether the kit is of databases, and shows what it has measured."""
-    results = [one for one in bench.others if not one.planned]
-    if results and all(one.tool in DRIVE_TOOLS for one in results):
-        return False
-    return bool(bench.sides or any(map(product, results))) and bool(results or bench.rows)
+    yield from gathered([*runs, *(seen for one in plans if (seen := _short(one)))])
 
 
 def _steps(bench: Bench) -> set[int]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.compared import by_side, product, without_products
+from acidtest.audit.compared import by_side, without_products
 from acidtest.audit.said import and_more, called
 from acidtest.finding import Evidence, Found, listed, rule
 from acidtest.words import counted
@@ -26,12 +26,6 @@ BUILT_IN = re.compile(
 )
 EVIDENCE_EACH = 3
 LABELS = (("random", re.compile(r"rand")), ("sequential", re.compile(r"seq")))
-# Of a program's own parameters those that decide how much is done.
-DECIDES = re.compile(
-    r"^(?:num|number|n|total|max|count)?(?:of)?(?:clients?|threads?|workers?|concurrency|goroutines?|connections|rows|records?|"
-    r"documents|docs|messages|operations|ops|iterations|requests|batch(?:size)?|inserts|transactions|recordcount|"
-    r"operationcount|duration|warmup)(?:count|seconds|s)?$"
-)
 ASKED_BY_SCRIPT = frozenset(("k6", "jmeter"))
 
 
@@ -105,7 +99,6 @@ def workload_differs(bench: Bench) -> Iterator[Found]:
 
     yield from _not_as_asked(bench)
     yield from _otherwise_labelled(bench)
-    yield from _own_programs(bench)
 
 
 def _not_as_asked(bench: Bench) -> Iterator[Found]:
@@ -160,32 +153,6 @@ def _labelled(one: Published) -> tuple[str, str] | None:
         if called_:
             return (called_.pop(), which) if len(called_) == 1 else None
     return None
-
-
-def _own_programs(bench: Bench) -> Iterator[Found]:
-    """What programs of somebody's own, one for each engine, set to another value in each."""
-    own = [one for one in bench.published if one.planned and not one.tool and product(one)]
-    names = sorted({_plain(name) for one in own for name in one.parameters})
-    told: list[str] = []
-    evidence: list[Evidence] = []
-    for name in names:
-        of = [one for one in own if any(_plain(known) == name for known in one.parameters)]
-        if DECIDES.search(name) and name not in bench.factors and (found := _differs(bench, of, _of(name), str)):
-            told.append(f"{name}: {found[0]}")
-            evidence += found[1]
-    if told:
-        yield Found(
-            f"The kit's own programs ask for another load on each side. {_sentence(told)}.", tuple(evidence), "guessed"
-        )
-
-
-def _plain(name: str) -> str:
-    """A parameter's name without products and marks: "PG_BATCH_SIZE" is "batchsize"."""
-    return re.sub(r"[-_ .]", "", without_products(name.replace("_", " ")))
-
-
-def _of(name: str) -> Callable[[Published], object]:
-    return lambda one: next((value for known, value in one.parameters.items() if _plain(known) == name), None)
 
 
 def _sentence(told: Sequence[str]) -> str:
@@ -270,12 +237,6 @@ def connect_per_transaction_differs(bench: Bench) -> Iterator[Found]:
 )
 def connect_per_transaction(bench: Bench) -> Iterator[Found]:
     anew = [one for one in (*bench.measured, *bench.plans) if one.reconnects]
-    if "connections" in bench.factors:
-        return
-    if anew:
+    if anew and "connections" not in bench.factors:
         text = f"{counted(len(anew), 'result')} with a connection for each transaction, such as {called(anew[0])}."
         yield Found(text, tuple(dict.fromkeys(one.where.says("a connection for each transaction") for one in anew)))
-    elif said := bench.said("connects-anew"):
-        more = and_more(len(said) - 1, "place", before="the like in ")
-        text = f"{said[0].where.file} connects anew for each piece of work{more}."
-        yield Found(text, tuple(one.where.says(one.text) for one in said), "guessed")

@@ -33,7 +33,6 @@ SPOILED = {  # what storage did, by Cut.failure
 @rule(
     "commits-lost",
     severity="invalid",
-    over=Survival,
     says="A power cut took what neither the durability level nor the drive announces that it may take: rates at this "
     "level are of commits that are less durable than the level says.",
     remedy="Find what does not flush (acidtest trace), and call no rate of this combination as durable as its level.",
@@ -57,7 +56,6 @@ def commits_lost(row: Survival) -> Iterator[Found]:
 @rule(
     "served-wrong-silently",
     severity="doubtful",
-    over=Survival,
     says="Storage did something wrong, sessions got data that are not what was acknowledged, and neither the engine "
     "nor the file system said so: not even the engine's own check.",
     remedy="Switch on checksums where the engine has them (they do not show a write that was lost), compare with a "
@@ -75,7 +73,6 @@ def served_wrong_silently(row: Survival) -> Iterator[Found]:
 @rule(
     "cuts-unknown",
     severity="doubtful",
-    over=Survival,
     says="It is not known of some power cuts whether commits survived: they count neither as survived nor as lost.",
     remedy="Read their reasons, remove the cause, and cut again.",
     source=f"{STUDY}: a check that cannot run is no check that passed",
@@ -90,7 +87,6 @@ def cuts_unknown(row: Survival) -> Iterator[Found]:
 @rule(
     "cuts-without-commits",
     severity="doubtful",
-    over=Survival,
     says="No commit had been acknowledged before the cuts: nothing could be lost, so these cuts show nothing.",
     remedy="Cut later, after commits have been acknowledged.",
     source="acidtest help docs/POWER-CUTS.md: only acknowledged commits count",

@@ -12,7 +12,6 @@ from acidtest.words import counted
 @rule(
     "hosts-differ",
     severity="doubtful",
-    over=Hosts,
     says="Repetitions were spread over hosts that are not alike: which host a cell had is in its rate.",
     remedy='Find out why, or make host a factor (spread = "compare").',
     source="Searle, Casella and McCulloch, Variance Components (1992), chapter 5",

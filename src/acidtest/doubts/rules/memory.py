@@ -28,7 +28,6 @@ def _sorted_mb(recording: Recording) -> float | None:
 @rule(
     "sort-memory-unknown",
     severity="note",
-    over=Row,
     says="The engine's memory for sorting is not known: the sort may have gone through files, or not.",
     remedy="Set firebird.temp_cache_limit_mb.",
     source=CACHE_STUDY,
@@ -42,7 +41,6 @@ def sort_memory_unknown(row: Row) -> Iterator[Found]:
 @rule(
     "sort-in-memory",
     severity="doubtful",
-    over=Row,
     says="The engine may sort the whole table in memory: nothing was sorted through files.",
     remedy="A larger table, or less memory to sort in.",
     source=CACHE_STUDY,
@@ -61,7 +59,6 @@ def sort_in_memory(row: Row) -> Iterator[Found]:
 @rule(
     "cold-and-cached-reads",
     severity="doubtful",
-    over=Row,
     says="A first read found nothing in the file cache, later ones what it had left: one figure averages both.",
     remedy='One read a run (count = 1, one terminal), and "place.start" = ["cold", "warm"] as a factor.',
     source=CACHE_STUDY,
@@ -79,7 +76,6 @@ def cold_and_cached_reads(row: Row) -> Iterator[Found]:
 @rule(
     "swapped",
     severity="doubtful",
-    over=Row,
     says="The engine's memory was swapped out under its limit: this is a figure of swapping too.",
     remedy="A larger limit, or smaller caches in the engine.",
     source="Linux kernel, Documentation/admin-guide/cgroup-v1/memory.rst",
@@ -92,7 +88,6 @@ def swapped(row: Row) -> Iterator[Found]:
 @rule(
     "at-the-limit",
     severity="note",
-    over=Row,
     says="The database is about as large as its memory limit: whether it fits may change from run to run.",
     remedy="Choose a limit well below or well above the database's size.",
     source="the study of Firebird's speed as it grows",
@@ -106,7 +101,6 @@ def at_the_limit(row: Row) -> Iterator[Found]:
 @rule(
     "cache-above-limit",
     severity="doubtful",
-    over=Row,
     says="The engine's own cache may grow beyond the memory limit: it does not fit.",
     remedy="A smaller cache in the engine, or a larger limit.",
     source="acidtest help docs/GROWTH.md",
@@ -123,7 +117,6 @@ def cache_above_limit(row: Row) -> Iterator[Found]:
 @rule(
     "hint-late",
     severity="doubtful",
-    over=Row,
     says="The access hint reaches a file shortly after the engine opened it, and the runs are not much longer.",
     remedy="Measure longer.",
     source="acidtest help docs/ACCESS-HINTS.md",

@@ -32,7 +32,6 @@ OPEN_LOOP = "B. Schroeder et al.: Open versus closed, a cautionary tale (NSDI 20
 @rule(
     "too-few-repetitions",
     severity="doubtful",
-    over=Row,
     says="There are too few repetitions to give the median an interval.",
     remedy=f"Repeat {REPETITIONS_MIN} times or more.",
     source=REPETITIONS,
@@ -46,7 +45,6 @@ def too_few_repetitions(row: Row) -> Iterator[Found]:
 @rule(
     "cells-missing",
     severity="doubtful",
-    over=Row,
     says="Some repetitions are invalid or could not run: those that are left may not be typical.",
     remedy="See why, then run them again with --retry-failed.",
     source="survivorship: figures of those runs that happened to succeed",
@@ -62,7 +60,6 @@ def cells_missing(row: Row) -> Iterator[Found]:
 @rule(
     "wide-spread",
     severity="doubtful",
-    over=Row,
     says="The repetitions lie far apart: something else was at work on this machine or drive, or the runs are short.",
     remedy="Repeat more often, or longer.",
     source=REPETITIONS,
@@ -87,7 +84,6 @@ def _generator_us(result: RunResult) -> float:
 @rule(
     "generator-bound",
     severity="doubtful",
-    over=Row,
     says="The load generator limits the rate: the engine can do more.",
     remedy="Give the workload more threads, or the generator a machine of its own.",
     source=FAIR,
@@ -137,7 +133,6 @@ def _bound_of(hosts: Sequence[HostOfLoad]) -> Iterator[Found]:
 @rule(
     "generator-late",
     severity="doubtful",
-    over=Row,
     says="A machine of the load was late: latencies shown are in part its own, or some of its load is missing.",
     remedy="See what else that machine does, or give the load more machines.",
     source=OPEN_LOOP,
@@ -171,7 +166,6 @@ def generator_late(row: Row) -> Iterator[Found]:
 @rule(
     "processor-bound",
     severity="doubtful",
-    over=Row,
     says="Engine and generator kept every core busy: this is a figure of the processor, not of the storage.",
     remedy="To measure storage use fewer terminals, or flush more often.",
     source=FAIR,
@@ -193,7 +187,6 @@ def processor_bound(row: Row) -> Iterator[Found]:
 @rule(
     "given-up",
     severity="doubtful",
-    over=Row,
     says="Transactions were given up after their last retry: they are missing from goodput and latency.",
     remedy="Fewer terminals, or more rows for them to spread over.",
     source="TPC-C 5.11, clause 5.4: only completed transactions count",
@@ -210,7 +203,6 @@ def given_up(row: Row) -> Iterator[Found]:
 @rule(
     "retries",
     severity="note",
-    over=Row,
     says="Transactions were refused because of others and tried again; latency includes the retries.",
     remedy="More rows for the terminals to spread over, if that is not what is measured.",
     source="BenchBase, issue 606: goodput and throughput are two figures",
@@ -224,7 +216,6 @@ def retries(row: Row) -> Iterator[Found]:
 @rule(
     "response-limit",
     severity="doubtful",
-    over=Row,
     says="More than one in ten took longer than the workload allows: the rate is more than this database can carry.",
     remedy="Fewer terminals, or a lower rate.",
     source="TPC-C 5.11, clause 5.2.5",
@@ -243,7 +234,6 @@ def response_limit(row: Row) -> Iterator[Found]:
 @rule(
     "pipelined",
     severity="note",
-    over=Row,
     says="Statements were sent without waiting for each other's answers.",
     remedy="Compare with rows that were pipelined too.",
     source="PostgreSQL's documentation of libpq, pipeline mode",
@@ -259,7 +249,6 @@ def pipelined(row: Row) -> Iterator[Found]:
 @rule(
     "row-missed",
     severity="note",
-    over=Row,
     says="Updates did not find a row that is there, because another transaction was changing it.",
     remedy="Ask for an isolation that rules that out.",
     source="what an update at read committed may miss: acidtest help docs/ENGINES.md",
@@ -276,7 +265,6 @@ def row_missed(row: Row) -> Iterator[Found]:
 @rule(
     "errors",
     severity="doubtful",
-    over=Row,
     says="Transactions failed.",
     remedy="See the engine's log in the recording.",
     source="a rate over failures is no rate of work",
@@ -290,7 +278,6 @@ def errors(row: Row) -> Iterator[Found]:
 @rule(
     "unfinished-arrivals",
     severity="invalid",
-    over=Row,
     says="Arrivals were still waiting when the measurement ended: the latencies shown are too low.",
     remedy="Lower rate_per_s until all arrivals are served, or measure in a closed loop.",
     source=OPEN_LOOP,
@@ -308,7 +295,6 @@ def unfinished_arrivals(row: Row) -> Iterator[Found]:
 @rule(
     "late-arrivals",
     severity="note",
-    over=Row,
     says="Arrivals found every terminal busy; their wait is part of the latency.",
     remedy="More terminals, or a replay at a lower speed, unless waiting for one is what is measured.",
     source=OPEN_LOOP,
@@ -333,7 +319,6 @@ def late_arrivals(row: Row) -> Iterator[Found]:
 @rule(
     "not-steady",
     severity="doubtful",
-    over=Row,
     says="The rate still rose or fell through the measurement.",
     remedy="Lengthen warm-up and duration; repeat more often where only some of the repetitions are concerned.",
     source="A. N. Pettitt: A non-parametric approach to the change-point problem (1979); acidtest help "
@@ -353,7 +338,6 @@ def not_steady(row: Row) -> Iterator[Found]:
 @rule(
     "steady-not-awaited",
     severity="doubtful",
-    over=Row,
     says="The measurement began at the bound of its warm-up, before the rate was steady.",
     remedy="Raise warmup_limit_s.",
     source="acidtest help docs/ANALYSIS.md",
@@ -380,7 +364,6 @@ def _still(wait: SteadyWait) -> str:
 @rule(
     "steady-awaited",
     severity="note",
-    over=Row,
     says="The measurement began when the rate was steady; this is how long that took.",
     remedy="This is as it was asked for.",
     source="acidtest help docs/ANALYSIS.md",
@@ -394,7 +377,6 @@ def steady_awaited(row: Row) -> Iterator[Found]:
 @rule(
     "too-short",
     severity="note",
-    over=Row,
     says="The runs are too short to tell whether the rate was steady.",
     remedy="Measure for 8 whole seconds or more.",
     source="acidtest help docs/ANALYSIS.md",
@@ -412,7 +394,6 @@ def _steadiness(row: Row) -> RowSteadiness:
 @rule(
     "flush-costs-nothing",
     severity="invalid",
-    over=Row,
     says="Durable commits were faster than any drive flushes: a layer below the engine does not flush.",
     remedy="Do not believe the level drive here; acidtest probe finds the layer.",
     source="a 7,200 RPM disk turns 120 times a second; the fastest capacitor-backed flash takes some 20 microseconds",

@@ -12,7 +12,6 @@ from acidtest.finding import Found, rule
 @rule(
     "log-not-reused",
     severity="note",
-    over=Row,
     says="The engine's log grew all through the run and was not reused: readers held it back, one that keeps an "
     "old snapshot or several in turn. The longer such a run is, the larger the log, and the slower its readers.",
     remedy="End transactions that stay open, and leave checkpoints a moment without readers; of PostgreSQL see "

@@ -12,7 +12,6 @@ from acidtest.journal.models import PlaceFacts
 @rule(
     "guest",
     severity="note",
-    over=PlaceFacts,
     says="Measured in a virtual machine: compare it with rows of the same one only.",
     remedy="Compare with the same guest's rows, as the tables do.",
     source="acidtest help docs/GUEST.md",
@@ -33,7 +32,6 @@ def guest(place: PlaceFacts) -> Iterator[Found]:
 @rule(
     "in-memory",
     severity="doubtful",
-    over=PlaceFacts,
     says="The databases lay in memory: flushes cost nothing there.",
     remedy="Give a directory on the drive you want to know about.",
     source="tmpfs(5)",
@@ -47,7 +45,6 @@ def in_memory(place: PlaceFacts) -> Iterator[Found]:
 @rule(
     "write-cache-unknown",
     severity="note",
-    over=PlaceFacts,
     says="What write cache the drive has could not be read: whether flushes are needed or honoured is not known.",
     remedy="acidtest probe looks at it closely.",
     source="Linux kernel, Documentation/block/writeback_cache_control.rst",
@@ -63,7 +60,6 @@ def write_cache_unknown(place: PlaceFacts) -> Iterator[Found]:
 @rule(
     "no-barriers",
     severity="doubtful",
-    over=PlaceFacts,
     says="The file system was mounted so that it sends its drive no flush: commits called durable lie in the drive's "
     "volatile cache.",
     remedy="Mount it without that option, or call no commit from here durable.",
@@ -81,7 +77,6 @@ def no_barriers(place: PlaceFacts) -> Iterator[Found]:
 @rule(
     "write-through",
     severity="note",
-    over=PlaceFacts,
     says="The drive reports no volatile write cache, so the kernel sends it no flushes.",
     remedy="Know your drive: only a power cut proves it.",
     source="Linux kernel, Documentation/block/writeback_cache_control.rst",
