@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 import uuid
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -150,12 +150,12 @@ def _field(pid: int, number: int) -> str:
 def in_use(mounted: str) -> bool:
     """Whether a process that ends still has something open there; see proc(5)."""
     device = Path(mounted).stat().st_dev
-    for opened in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if opened.stat().st_dev == device:
-                return True
-        except OSError:
-            continue
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it may end at any moment, and close a file
+            for opened in (process / "fd").iterdir():
+                with suppress(OSError):
+                    if opened.stat().st_dev == device:
+                        return True
     return False
 
 

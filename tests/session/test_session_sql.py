@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from asking import Asked, Refused
@@ -84,6 +87,19 @@ def test_a_table_made_alone_is_there_for_the_next_statement(session: Asked) -> N
     assert (names, session.run(count)[1]) == (["many"], [[whole(1)]])
     session.rollback()
     assert session.alone(count)[1] == [[whole(0)]]
+
+
+def test_a_session_waits_for_a_lock_that_another_process_keeps_for_a_moment(instance: Instance) -> None:
+    """As the lab does, each time it gives an access hint on a descriptor of the engine's."""
+    with ExitStack() as kept:
+        for path in instance.database_files():
+            if path.is_file():
+                fcntl.flock(kept.enter_context(path.open("rb")), fcntl.LOCK_EX)
+        released = threading.Timer(0.2, kept.close)
+        released.start()
+        with Asked(instance) as session:
+            table(session, "t", "integer")
+        released.join()
 
 
 def test_a_question_mark_of_the_users_is_no_parameter(engine: Engine, session: Asked) -> None:

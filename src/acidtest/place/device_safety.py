@@ -171,13 +171,14 @@ def _used(device: Path, block: Path) -> str:
 
 def _opened(numbers: set[str]) -> str:
     """A process that has one of these devices open. O_EXCL does not notice those that opened it as a plain file."""
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        with contextlib.suppress(OSError):
-            opened = link.stat()
-            number = opened.st_rdev
-            if stat.S_ISBLK(opened.st_mode) and f"{os.major(number)}:{os.minor(number)}" in numbers:
-                name = kernel_text(link.parents[1] / "comm").strip()
-                return f"open in process {link.parts[2]} ({name})"
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it may end at any moment, and close a file
+            for link in (process / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    opened = link.stat()
+                    number = opened.st_rdev
+                    if stat.S_ISBLK(opened.st_mode) and f"{os.major(number)}:{os.minor(number)}" in numbers:
+                        return f"open in process {process.name} ({kernel_text(process / 'comm').strip()})"
     return ""
 
 

@@ -647,7 +647,10 @@ def _is_gone(pid: int) -> bool:
     """Also each of its threads: the first one may be dead while others still end what they do in the kernel."""
     if _stat(pid)[:1] not in ([], ["Z"]):
         return False
-    threads = Path(f"/proc/{pid}/task").glob("[0-9]*")
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return True
     return all(_stat_of(thread)[:1] in ([], ["Z"], ["X"]) for thread in threads)
 
 

@@ -26,6 +26,7 @@ use rsfbclient_native::{DynLoad, NativeFbAttachmentConfig, NativeFbClient, Remot
 use serde::{Deserialize, Serialize};
 use statement::Prepared;
 use std::task::Poll;
+use std::time::{Duration, Instant};
 use transaction::{
     as_many_as_parts, failed, joined, not_alone, Bulk, Class, Dialect, Maintenance, NamedSink, Outcome, Procedures,
     Request, Scripted, Session, SessionError, Sink, Statement, Value,
@@ -50,6 +51,11 @@ pub struct Firebird {
     /// By which others are opened as this one was.
     target: Target,
 }
+
+/// Firebird does not wait for the lock on its database's file, and the lock outlives the last close while another process
+/// has a duplicate of the descriptor: the lab has one for a moment, each time it gives an access hint.
+const LOCKED: &str = "Database already opened with engine instance";
+const LOCK_WAIT: Duration = Duration::from_secs(1);
 
 const LOOK: &str = "select 1 from rdb$database";
 
@@ -224,10 +230,17 @@ impl Firebird {
                 LockResolution::NoWait => TrLockResolution::NoWait,
             },
         };
-        let database = client.attach_database(&attachment, SqlDialect::D3, false).map_err(|error| SessionError {
-            class: Class::Connection,
-            message: target.explained(said(error).message),
-        })?;
+        let tried = Instant::now();
+        let database = loop {
+            let message = match client.attach_database(&attachment, SqlDialect::D3, false) {
+                Ok(database) => break database,
+                Err(error) => said(error).message,
+            };
+            if !message.contains(LOCKED) || tried.elapsed() > LOCK_WAIT {
+                return Err(SessionError { class: Class::Connection, message: target.explained(message) });
+            }
+            std::thread::sleep(LOCK_WAIT / 100);
+        };
         let remote = remote.is_some();
         let (transaction, statements, begins_by, held, target) = (None, Vec::new(), None, None, target.clone());
         let mut session =

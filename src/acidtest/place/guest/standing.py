@@ -285,7 +285,10 @@ def _stop(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGSTOP)
     while time.monotonic() < end:
-        states = [_state(task) for task in Path(f"/proc/{pid}/task").glob("*/stat")]
+        try:
+            states = [_state(task / "stat") for task in Path(f"/proc/{pid}/task").iterdir()]
+        except OSError:  # it has ended
+            return
         if set(states) <= {"T", "Z", ""}:
             return
         time.sleep(0.001)
