@@ -128,7 +128,7 @@ def _print_one(one: Ran, *, details: bool) -> None:
     if details:
         for demand in of.missed:
             where = ", ".join(demand.where) or "anywhere"
-            print(f"    missed {demand.severity} {demand.rule} ({where}): {demand.why}")
+            print(f"    missed {demand.basis} {demand.severity} {demand.rule} ({where}): {demand.why}")
         for said in of.false:
             print(f"    false {said.severity} {said.rule} ({', '.join(said.files[:3])}): {said.text}")
         for said in of.severer:
@@ -140,7 +140,9 @@ def _print_one(one: Ran, *, details: bool) -> None:
 
 
 def _print_totals(ran: Sequence[Ran]) -> None:
-    met, demands = sum(len(one.score.met) for one in ran), sum(len(one.case.demand) for one in ran)
+    demands = [demand for one in ran for demand in one.case.demand if demand.basis == "data"]
+    met = [demand for one in ran for demand in one.score.met if demand.basis == "data"]
+    of_prose = [demand for one in ran for demand in one.case.demand if demand.basis == "prose"]
     false = {
         severity: [one for ran_one in ran for one in ran_one.score.false_of(severity)]
         for severity in ("invalid", "doubtful")
@@ -150,11 +152,12 @@ def _print_totals(ran: Sequence[Ran]) -> None:
         sum(len(getattr(one.score, what)) for one in ran) for what in ("understood", "told", "silent")
     )
     files = understood + told + silent
-    print(f"demands met         {met} of {demands}{_share(met, demands)}")
+    print(f"demands met         {len(met)} of {len(demands)}{_share(len(met), len(demands))}")
     for severity in ("invalid", "doubtful", "note"):
-        of = [d for one in ran for d in one.case.demand if d.severity == severity]
-        met_of = [d for one in ran for d in one.score.met if d.severity == severity]
+        of = [demand for demand in demands if demand.severity == severity]
+        met_of = [demand for demand in met if demand.severity == severity]
         print(f"  {severity:<18}{len(met_of)} of {len(of)}{_share(len(met_of), len(of))}")
+    print(f"out of scope        {counted(len(of_prose), 'demand')} of prose")
     for severity, of_severity in false.items():
         print(f"{'false ' + severity:<20}{len(of_severity)}, in {hit[severity]} of {counted(len(ran), 'benchmark')}")
     print(f"severer than meant  {sum(len(one.score.severer) for one in ran)}")

@@ -6,7 +6,7 @@ import re
 import tomllib
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,6 +14,9 @@ from acidtest.errors import BadInput
 from acidtest.finding import Severity
 
 HALVES = ("developed", "untouched")
+# What a demand rests on: what programs wrote and the kit declares, or something that only a sentence, an image or the
+# logic of a program says, which the auditor does not read.
+Basis = Literal["data", "prose"]
 
 
 class _Strict(BaseModel):
@@ -24,6 +27,7 @@ class Demand(_Strict):
     """What the auditor must say."""
 
     rule: str
+    basis: Basis
     severity: Severity
     where: list[
         str

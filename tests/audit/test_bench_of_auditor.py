@@ -29,7 +29,10 @@ def an_answer(*findings: dict[str, Any], **parts: Any) -> Answer:
     return Answer(0, {"findings": list(findings), **parts})
 
 
-DEMAND = {"rule": "few-repetitions", "severity": "doubtful", "where": ["results/a.txt:3", "runs"], "why": "one run"}
+DEMAND = {
+    "rule": "few-repetitions", "basis": "data", "severity": "doubtful", "where": ["results/a.txt:3", "runs"],
+    "why": "one run",
+}  # fmt: skip
 
 
 @rows(
@@ -66,7 +69,7 @@ def test_a_demand_without_a_place_is_met_anywhere() -> None:
 )
 def test_what_is_false(finding: dict[str, Any], false: bool, severer: bool) -> None:
     case = a_case(
-        demand=[DEMAND, {"rule": "durability-differs", "severity": "note", "why": "a factor"}],
+        demand=[DEMAND, {"rule": "durability-differs", "basis": "data", "severity": "note", "why": "a factor"}],
         accept=[{"rule": "debug-build", "severity": "doubtful", "where": ["bin"], "why": "true, if not asked for"}],
         **{"not": [{"rule": "setting-differs", "why": "a factor"}, {"rule": "durability-differs", "why": "a factor"}]},
     )
