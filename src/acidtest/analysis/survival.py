@@ -24,6 +24,7 @@ class Survival:
     levels: dict[str, str]
     cuts: int  # that were made, those without a verdict included
     survived: int
+    held: int  # in which no commit could be looked for: every check that could run held, and no more is known
     lost: int
     losses_announced: int  # by the level or the drive; of crash states each that lost is a loss
     losses_unannounced: int
@@ -57,13 +58,16 @@ class Survival:
     @property
     def verdict(self) -> Verdict:
         """Of the combination: that of its worst cut; without any cut nothing is known."""
-        counts: dict[Verdict, int] = {"lost": self.lost, "unknown": self.unknown, "survived": self.survived}
+        unknown = self.unknown + self.held
+        counts: dict[Verdict, int] = {"lost": self.lost, "unknown": unknown, "survived": self.survived}
         verdicts = [verdict for verdict, count in counts.items() if count]
         return merge(*verdicts) if verdicts else "unknown"
 
     @property
     def said(self) -> str:
-        """The verdict in words, which tell whether what is lost was announced."""
+        """The verdict in words: whether what is lost was announced, and that nothing but conditions was looked at."""
+        if self.verdict == "unknown" and self.held and not self.unknown:
+            return "conditions held"
         return "lost, as announced" if self.verdict == "lost" and not self.losses_unannounced else self.verdict
 
     @property
@@ -101,17 +105,19 @@ def _survival(group: list[Recording]) -> Survival:
     fates = [cut.fate for cut in cuts if cut.fate is not None]
     lost = [cut for cut in cuts if cut.verdict == "lost"]
     states = [cut.states for cut in cuts if cut.states is not None]
-    survived = sum(cut.verdict == "survived" for cut in cuts)
+    survived = sum(cut.verdict == "survived" and _is_counted(cut) for cut in cuts)
+    held = sum(cut.verdict == "survived" and not _is_counted(cut) for cut in cuts)
     counted = [losses(recording) for recording in group]
     return Survival(
         levels=group[0].levels,
         cuts=len(group),
         survived=survived,
+        held=held,
         lost=len(lost),
         losses_announced=sum(announced for announced, _ in counted),
         losses_unannounced=sum(unannounced for _, unannounced in counted),
         lost_silently=sum(is_silent(cut) for cut in lost),
-        unknown=len(group) - survived - len(lost),
+        unknown=len(group) - survived - held - len(lost),
         acknowledged=sum(fate.acknowledged for fate in fates),
         lost_commits_worst=None if any(cut.fate is None for cut in lost) else max((f.lost for f in fates), default=0),
         torn=sum(fate.torn for fate in fates),
@@ -133,6 +139,11 @@ def _survival(group: list[Recording]) -> Survival:
         speeds=tuple((one.cut.verdict, per_s) for one in group if one.cut and (per_s := speed(one)) is not None),
         witness=max((r for r in group if _badness(r) > (False, False, 0)), key=_badness, default=None),
     )
+
+
+def _is_counted(cut: Cut) -> bool:
+    """Whether each acknowledged commit was looked for, or the power did not fail and what storage did wrong was."""
+    return cut.fate is not None or cut.storage is not None
 
 
 def is_silent(cut: Cut) -> bool:

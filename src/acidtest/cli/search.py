@@ -34,8 +34,8 @@ def search(
         typer.Option(
             "--limit",
             "-l",
-            help='The limit of latency: "p99 < 10 ms", "new_order p90 < 5 s and max < 1 s". Without it, the limit in '
-            "[search] of the file.",
+            help='The limit of latency: "p99 < 10 ms", "new_order p90 < 5 s and max < 1 s". Without it, the one that '
+            "the file sets for searches.",
             autocompletion=complete.limits,
         ),
     ] = None,

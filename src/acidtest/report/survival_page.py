@@ -69,9 +69,12 @@ def _answers(named: Sequence[tuple[str, Survival]], said: str) -> list[str]:
         f"{len(of['survived']):,} of {counted(len(named), 'combination')} survived every cut, {len(of['lost']):,} lost "
         "something."
     ]
-    if of["unknown"]:
+    held = [one for one in of["unknown"] if one[1].said == "conditions held"]
+    if held:
+        answers.append(f"Of {len(held):,} no commit was looked for, and the conditions held.")
+    if unknown := len(of["unknown"]) - len(held):
         answers.append(
-            f"{counted(len(of['unknown']), 'is', 'are')} unknown: some check could not run, or the trial was not sound."
+            f"{counted(unknown, 'is', 'are')} unknown: some check could not run, or the trial was not sound."
         )
     if fast := [(row.commits_per_s, name) for name, row in of["survived"] if row.commits_per_s]:
         speed, name = max(fast)

@@ -27,7 +27,13 @@ from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted
 from acidtest.workload import BY_KIND, transactions
 
-STYLES = {"survived": "green", "lost": "bold red", "lost, as announced": "red", "unknown": "yellow"}
+STYLES = {
+    "survived": "green",
+    "conditions held": "yellow",
+    "lost": "bold red",
+    "lost, as announced": "red",
+    "unknown": "yellow",
+}
 REASONS_MAX = 2
 SOMETIMES = (
     "unannounced",
@@ -50,9 +56,9 @@ class Column:
 
 def worst_text(row: Survival) -> str:
     """Commits that the worst cut lost. Of a workload that does not number its commits nothing is known."""
-    if row.acknowledged == 0 and not row.lost:
-        return "–"
-    return "uncounted" if row.lost_commits_worst is None else f"{row.lost_commits_worst:,}"
+    if row.held or row.lost_commits_worst is None:
+        return "uncounted"
+    return f"{row.lost_commits_worst:,}" if row.acknowledged or row.lost else "–"
 
 
 def commits_text(row: Survival) -> str:
@@ -65,7 +71,7 @@ def flush_text(row: Survival) -> str:
 
 
 COLUMNS = (
-    Column("survived", lambda row: f"{row.survived:,} of {row.cuts:,}"),
+    Column("survived", lambda row: "–" if row.held else f"{row.survived:,} of {row.cuts:,}"),
     Column("unannounced", lambda row: f"{row.losses_unannounced:,}", always=False),
     Column("unknown", lambda row: f"{row.unknown:,}", always=False),
     Column("after failed flush", flush_text, always=False),
@@ -162,6 +168,8 @@ def tally(rows: Sequence[Survival], who: str, said: str) -> str:
     unknown = sum(row.unknown for row in rows)
     doubt = f" {counted(unknown, 'cut is', 'cuts are')} unknown." if unknown else ""
     if not announced and not unannounced:
+        if all(row.held == row.cuts for row in rows):
+            return f"No commit was looked for; the conditions held after each cut.{doubt}"
         return f"No loss was found.{_would_show(rows)}{doubt}"
     all_, unit = sum(row.states or row.cuts for row in rows), "cut"
     if any(row.states for row in rows):
@@ -200,8 +208,8 @@ def not_numbered(names: Sequence[str]) -> str:
         return ""
     who = f"workload {names[0]} does" if len(names) == 1 else f"workloads {', '.join(names)} do"
     return (
-        f"uncounted: {who} not number transactions, so that only conditions are checked, and no commit is looked for; "
-        "write [workload.numbered] to have those counted that are lost."
+        f"uncounted: {who} not number transactions, so that only conditions are checked, and no commit is looked for: "
+        "that they held does not say that nothing was lost. [workload.numbered] has its commits counted."
     )
 
 
@@ -342,6 +350,7 @@ def as_json(journal: Journal) -> dict[str, Any]:
                 "verdict": row.verdict,
                 "cuts": row.cuts,
                 "survived": row.survived,
+                "conditions_held": row.held,
                 "lost": row.lost,
                 "losses_announced": row.losses_announced,
                 "losses_unannounced": row.losses_unannounced,
@@ -349,8 +358,8 @@ def as_json(journal: Journal) -> dict[str, Any]:
                 "unknown": row.unknown,
                 "after_failed_flush": row.after_failed_flush,
                 "commits_per_s": row.commits_per_s,
-                "commits_acknowledged": row.acknowledged,
-                "commits_lost_worst": row.lost_commits_worst,
+                "commits_acknowledged": None if row.held else row.acknowledged,
+                "commits_lost_worst": None if row.held else row.lost_commits_worst,
                 "transactions_torn": row.torn,
                 "filesystem_recovery_s": row.filesystem_recovery_s,
                 "engine_recovery_s": row.engine_recovery_s,
