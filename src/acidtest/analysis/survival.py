@@ -12,6 +12,7 @@ from acidtest.analysis import power
 from acidtest.analysis.announced import is_unannounced, losses
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Cut, Recording, States, Verdict
+from acidtest.workload import BY_KIND
 
 # Checkers by whose answer file system or engine themselves object to what they find.
 OBJECTIONS = ("file-system-mounts", "engine-starts", "engine-reads-its-data", "engine-check-holds")
@@ -32,6 +33,9 @@ class Survival:
     unknown: int
     acknowledged: int  # commits, before all cuts together
     lost_commits_worst: int | None  # in the cut that lost the most; None where commits of one could not be counted
+    # Before the cut, when the oldest commit that is missing was acknowledged, in the cut where that is longest; None
+    # where none is missing, or no cut tells.
+    lost_ms_worst: float | None
     torn: int  # transactions found in parts, over all cuts
     filesystem_recovery_s: float | None
     engine_recovery_s: float | None
@@ -39,6 +43,7 @@ class Survival:
     filesystem_errors: int  # cuts after which its own program found errors
     cycle_s: float | None
     states: int  # crash states that were built and looked at
+    states_survived: int
     states_per_s: float | None
     images: int | None  # different contents of the disk among the states; None in older journals, as the next three
     outcomes: int | None  # different ends that recovery came to, of the load that had the most
@@ -52,8 +57,11 @@ class Survival:
     storage_failure: (
         str | None
     )  # what storage did wrong with its power on, as ``place.disk_failure`` has it; None: power failed
-    # The worst cut that is not survived: one whose loss was not announced first, then one that was kept.
+    # The worst cut that is not survived: one whose loss was not announced first, then the one that lost most.
     witness: Recording | None
+    kept: (
+        Recording | None
+    )  # another cut, what it left being in a state file; None where the witness has one, or none has
 
     @property
     def verdict(self) -> Verdict:
@@ -69,6 +77,20 @@ class Survival:
         if self.verdict == "unknown" and self.held and not self.unknown:
             return "conditions held"
         return "lost, as announced" if self.verdict == "lost" and not self.losses_unannounced else self.verdict
+
+    @property
+    def survived_of(self) -> str:
+        """How many survived of those that were looked at; "–" where no commit was looked for."""
+        if self.held:
+            return "–"
+        if self.states:
+            return f"{self.states_survived:,} of {self.states:,} states"
+        return f"{self.survived:,} of {self.cuts:,}"
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether none of its cuts has a verdict, so that nothing is known of a loss."""
+        return not (self.survived or self.held or self.lost)
 
     @property
     def rarest_loss(self) -> float | None:
@@ -105,9 +127,11 @@ def _survival(group: list[Recording]) -> Survival:
     fates = [cut.fate for cut in cuts if cut.fate is not None]
     lost = [cut for cut in cuts if cut.verdict == "lost"]
     states = [cut.states for cut in cuts if cut.states is not None]
-    survived = sum(cut.verdict == "survived" and _is_counted(cut) for cut in cuts)
-    held = sum(cut.verdict == "survived" and not _is_counted(cut) for cut in cuts)
+    sound = [_is_counted(one) for one in group if one.cut and one.status == "done" and one.cut.verdict == "survived"]
+    survived, held = sound.count(True), sound.count(False)
     counted = [losses(recording) for recording in group]
+    witness = max((r for r in group if _badness(r) > (False, 0, False)), key=_badness, default=None)
+    kept = next((r for r in group if r.cut and r.status == "done" and r.cut.state), None)
     return Survival(
         levels=group[0].levels,
         cuts=len(group),
@@ -120,6 +144,7 @@ def _survival(group: list[Recording]) -> Survival:
         unknown=len(group) - survived - held - len(lost),
         acknowledged=sum(fate.acknowledged for fate in fates),
         lost_commits_worst=None if any(cut.fate is None for cut in lost) else max((f.lost for f in fates), default=0),
+        lost_ms_worst=max((cut.lost_ms for cut in cuts if cut.lost_ms is not None), default=None),
         torn=sum(fate.torn for fate in fates),
         filesystem_recovery_s=_median(cuts, "filesystem_recovery_s"),
         engine_recovery_s=_median(cuts, "engine_recovery_s"),
@@ -127,6 +152,7 @@ def _survival(group: list[Recording]) -> Survival:
         filesystem_errors=sum(cut.filesystem_check == "errors" for cut in cuts),
         cycle_s=_median(cuts, "cycle_s"),
         states=sum(one.looked_at for one in states),
+        states_survived=sum(one.survived for one in states),
         states_per_s=median(one.per_s for one in states) if states else None,
         images=_sum(one.images for one in states),
         outcomes=max((one.outcomes for one in states if one.outcomes is not None), default=None),
@@ -137,13 +163,26 @@ def _survival(group: list[Recording]) -> Survival:
         after_failed_flush=dict(Counter(cut.after_failed_flush for cut in cuts if cut.after_failed_flush)),
         storage_failure=next((cut.failure for cut in cuts if cut.storage is not None), None),
         speeds=tuple((one.cut.verdict, per_s) for one in group if one.cut and (per_s := speed(one)) is not None),
-        witness=max((r for r in group if _badness(r) > (False, False, 0)), key=_badness, default=None),
+        witness=witness,
+        kept=None if witness is None or (witness.cut and witness.cut.state) else kept,
     )
 
 
-def _is_counted(cut: Cut) -> bool:
-    """Whether each acknowledged commit was looked for, or the power did not fail and what storage did wrong was."""
-    return cut.fate is not None or cut.storage is not None
+def _is_counted(recording: Recording) -> bool:
+    """Whether each acknowledged commit was looked for, or the power did not fail and what storage did wrong was.
+
+    Crash states that survived have no fate, for they are many: that of a workload which numbers its commits was looked
+    for in each."""
+    cut = recording.cut
+    if cut is None or cut.fate is not None or cut.storage is not None:
+        return cut is not None
+    return cut.states is not None and is_numbered(recording)
+
+
+def is_numbered(recording: Recording) -> bool:
+    """Whether its workload numbers its commits, or names its items, so that each can be looked for."""
+    spec = BY_KIND.get(str(recording.workload.get("kind")))
+    return spec is not None and spec.CAN_BE_SURVEYED
 
 
 def is_silent(cut: Cut) -> bool:
@@ -171,13 +210,13 @@ def speed(recording: Recording) -> float | None:
     return cut.fate.acknowledged / cut.at_s
 
 
-def _badness(recording: Recording) -> tuple[bool, bool, int]:
+def _badness(recording: Recording) -> tuple[bool, int, bool]:
     cut = recording.cut
     if cut is None or recording.status != "done" or cut.verdict == "unknown":
-        return False, False, 1
+        return False, 1, False
     if cut.verdict == "survived":
-        return False, False, 0
-    return is_unannounced(recording), cut.state is not None, 2 + (cut.fate.lost if cut.fate else 1 << 40)
+        return False, 0, False
+    return is_unannounced(recording), 2 + (cut.fate.lost if cut.fate else 1 << 40), cut.state is not None
 
 
 def _median(cuts: list[Cut], name: str) -> float | None:

@@ -31,7 +31,7 @@ def write_survival_page(journal: Journal, path: Path, pictures: list[Picture] | 
         settings=_settings(journal.recordings, varied),
         bad=[recording for recording in journal.recordings if recording.status != "done"],
         missing=not_run(journal),
-        unplaced=[f"{name} ({row.verdict})" for name, row in named if not row.commits_per_s],
+        unplaced=[f"{name} ({row.said})" for name, row in named if not row.commits_per_s],
         pictures=pictures,
         **page_tables(journal),
     )
