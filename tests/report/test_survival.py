@@ -144,6 +144,14 @@ def test_a_program_that_lost_is_told_where_to_say_that_it_may() -> None:
     assert hint not in printed(journal([announced]))
 
 
+def test_a_loss_whose_items_came_in_bursts_says_that_its_figures_say_little() -> None:
+    checks = {"acknowledged-commits-are-there": "lost", "acknowledgements-come-one-by-one": "unknown"}
+    note = "several items came in one write: how many were lost, how old they were and the items a second say little"
+    assert note in printed(journal([recording(cut=cut("lost", lost=9, checks=checks))]))
+    sound = checks | {"acknowledgements-come-one-by-one": "survived"}
+    assert note not in printed(journal([recording(cut=cut("lost", lost=9, checks=sound))]))
+
+
 def test_what_the_engine_did_after_a_failed_flush_is_told() -> None:
     assert "2 stopped, 1 went on" in printed(flushes())
     assert "after failed flush" not in printed(cut_off())

@@ -96,7 +96,7 @@ class Program(Engine):
         try:
             process = subprocess.Popen(
                 [*SHELL, self.spec.folder, self.spec.version],
-                env={**os.environ, **self.spec.environment},
+                env={**_inherited(), **self.spec.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -275,7 +275,7 @@ class ProgramInstance(Instance):
         """What every command is given."""
         run = self._run[1] / "run" if self._run else self.directory
         return {
-            **os.environ,
+            **_inherited(),
             **self.spec.environment,
             **self._level.environment,
             "ACIDTEST_DATA": str(self.data),
@@ -313,6 +313,11 @@ class ProgramInstance(Instance):
         if self._run is not None and self._launcher is not None:
             self._launcher.remove_directory(self._run[0])
             self._run = None
+
+
+def _inherited() -> dict[str, str]:
+    """The environment of who runs this, without what makes a program flush that buffers elsewhere."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
 def _free(ports: Sequence[int]) -> list[int]:

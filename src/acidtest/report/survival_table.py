@@ -35,6 +35,11 @@ STYLES = {
     "unknown": "yellow",
 }
 REASONS_MAX = 2
+ONE_BY_ONE = "acknowledgements-come-one-by-one"
+IN_BURSTS = (
+    "several items came in one write: how many were lost, how old they were and the items a second say little until "
+    "load flushes each item (Python: flush=True, C: stdbuf -oL)"
+)
 SOMETIMES = (
     "unannounced",
     "oldest loss ms",
@@ -297,7 +302,9 @@ def reasons_of(recording: Recording) -> list[str]:
     """Why its verdict is not survived; behind the first reason, what a reader must know of it."""
     cut = recording.cut
     reasons = cut.reasons if cut and recording.status == "done" else [recording.reason or "no reason was kept"]
-    return [*reasons[:1], *(warning.text for warning in recording.warnings), *reasons[1:]]
+    in_bursts = cut is not None and cut.verdict == "lost" and cut.checks.get(ONE_BY_ONE) == "unknown"
+    notes = [IN_BURSTS] if in_bursts else []
+    return [*reasons[:1], *notes, *(warning.text for warning in recording.warnings), *reasons[1:]]
 
 
 def more_reasons(count: int) -> str:
