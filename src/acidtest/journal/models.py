@@ -88,6 +88,8 @@ class EngineFacts(Record):
     mode: str  # "embedded", "SuperServer", ...
     # None of an engine that acidtest brings, or of the system's; left out there, as version 0.1 wrote it.
     build: BuildFacts | None = Field(default=None, exclude_if=lambda build: build is None)
+    # Of a program of the user's that tells no version: the files that its commands name, and the SHA-256 of each.
+    files: dict[str, str] = Field(default={}, exclude_if=lambda files: not files)
 
     @property
     def identity(self) -> str:
