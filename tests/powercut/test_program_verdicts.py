@@ -108,8 +108,8 @@ def test_a_check_that_dies_where_everything_is_lost_is_told_before_the_first_cut
     assert blind == ""  # it has noticed that something is wrong
     assert mute == (
         "on a disk that had lost everything written since the start, program.check ended with code 1: no such table: "
-        "sales: so a cut that takes everything is told as unknown, and not as lost; let program.check answer missing "
-        "for each item there, and end with code 0"
+        "sales. A cut that takes everything is unknown for that reason, and not lost, until check answers missing for "
+        "each item there"
     )
     assert blind_to_loss(_Check("missing"), log) == ("", "")
     blind, mute = blind_to_loss(_Check("present"), log)

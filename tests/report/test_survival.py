@@ -123,7 +123,7 @@ def test_the_worst_cut_is_the_one_that_lost_most_and_the_kept_one_is_told_beside
     assert f"lost: {held.recordings[1].cell}" in out
     assert "acidtest powercut --replay out/acidtest-states/a.json" in out
     assert "31,234" in out
-    assert "oldest loss ms: the longest that any of the missing commits had been acknowledged" in out
+    assert "oldest loss ms: for how long the oldest of the missing commits had been acknowledged before the cut." in out
     assert as_json(held)["combinations"][0]["lost_ms_worst"] == 31234.4
     alone = printed(journal([recording(levels, cut=few)]))
     assert alone.count("--replay") == 1

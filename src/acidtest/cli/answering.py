@@ -155,7 +155,8 @@ def _ask_question(asker: Asker) -> Question:
     for name, question in QUESTIONS.items():
         found = means[name]() if name in means else {"state": "ok"}
         lack = "" if found["state"] == "ok" else f"\nnot yet: {found['detail']} → {found['remedy']}"
-        choices.append(Choice(name, question.asks + lack))
+        beside = f" ({question.elsewhere})" if question.elsewhere else ""
+        choices.append(Choice(name, f"{question.asks}{beside}{lack}"))
     return asker.ask("What is to be found out?", _single(_question), choices=choices)
 
 

@@ -177,8 +177,8 @@ def mute_where_lost(where: str, inspection_error: str | None) -> str:
     if inspection_error is None:
         return ""
     return (
-        f"{where}, {inspection_error}: so a cut that takes everything is told as unknown, and not as lost; let "
-        f"program.check answer {MISSING} for each item there, and end with code 0"
+        f"{where}, {inspection_error}. A cut that takes everything is unknown for that reason, and not lost, until "
+        f"check answers {MISSING} for each item there"
     )
 
 

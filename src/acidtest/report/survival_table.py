@@ -50,7 +50,6 @@ SOMETIMES = (
     "repaired",
 )  # columns that few pages have use for
 WITNESSES_MAX = 6
-OLDEST_LOSS = "oldest loss ms: the longest that any of the missing {} had been acknowledged when power failed."
 PAGE_COLUMNS = ("cuts", "survived", "lost", "unknown", "worst loss", "commits", "commits/s", "mount ms", "recovery ms")
 
 
@@ -71,6 +70,12 @@ def worst_text(row: Survival) -> str:
 def oldest_text(row: Survival) -> str:
     """For how long before the cut a commit had been acknowledged that is missing, at worst."""
     return "–" if row.lost_ms_worst is None else f"{row.lost_ms_worst:,.0f}"
+
+
+def oldest_note(said: str) -> str:
+    """What that column tells. Items count from when their lines were read, which may be later."""
+    least = "at least " if said == "items" else ""
+    return f"oldest loss ms: for {least}how long the oldest of the missing {said} had been acknowledged before the cut."
 
 
 def commits_text(row: Survival) -> str:
@@ -136,7 +141,7 @@ def print_survival(journal: Journal, console: Console) -> None:
         soft_wrap=True,
     )
     if any(row.lost_ms_worst is not None for row in rows):
-        console.print(f"{OLDEST_LOSS.format(said)}", style="dim", soft_wrap=True)
+        console.print(oldest_note(said), style="dim", soft_wrap=True)
     if any(row.exercised_share is not None for row in rows):
         exercised = "exercised: of the kinds of blocks pending at each flush, those of which a crash state lacked some."
         console.print(exercised, style="dim", soft_wrap=True)
@@ -271,7 +276,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "commits_text": commits_text,
         "again": partial(again, journal=journal),
         "promise_hint": promise_hint,
-        "oldest_loss": OLDEST_LOSS.format(said) if any(row.lost_ms_worst is not None for row in rows) else "",
+        "oldest_loss": oldest_note(said) if any(row.lost_ms_worst is not None for row in rows) else "",
         "unchecked_cuts": of_cuts(journal.recordings),
         **page_noticing(journal),
         **page_replication(journal),
