@@ -138,7 +138,7 @@ def test_a_program_that_lost_is_told_where_to_say_that_it_may() -> None:
     lost = recording(cut=cut("lost", lost=3, damage=[])).model_copy(
         update={"durability": "fast", "promise": Promise(may_lose="", may_break=False)}
     )
-    hint = "if level fast promises less, say so: may_lose under [program.durability.fast]"
+    hint = "if less is promised at level fast, say so: may_lose under [program.durability.fast]"
     assert hint in printed(journal([lost]))
     announced = lost.model_copy(update={"promise": Promise(may_lose="the last second", may_break=False)})
     assert hint not in printed(journal([announced]))

@@ -12,6 +12,7 @@ from acidtest.analysis import power
 from acidtest.analysis.announced import is_unannounced, losses
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Cut, Recording, States, Verdict
+from acidtest.words import counted
 from acidtest.workload import BY_KIND
 
 # Checkers by whose answer file system or engine themselves object to what they find.
@@ -84,7 +85,7 @@ class Survival:
         if self.held:
             return "–"
         if self.states:
-            return f"{self.states_survived:,} of {self.states:,} states"
+            return f"{self.states_survived:,} of {counted(self.states, 'state')}"
         return f"{self.survived:,} of {self.cuts:,}"
 
     @property
@@ -129,7 +130,7 @@ def _survival(group: list[Recording]) -> Survival:
     states = [cut.states for cut in cuts if cut.states is not None]
     sound = [_is_counted(one) for one in group if one.cut and one.status == "done" and one.cut.verdict == "survived"]
     survived, held = sound.count(True), sound.count(False)
-    counted = [losses(recording) for recording in group]
+    both = [losses(recording) for recording in group]
     witness = max((r for r in group if _badness(r) > (False, 0, False)), key=_badness, default=None)
     kept = next((r for r in group if r.cut and r.status == "done" and r.cut.state), None)
     return Survival(
@@ -138,8 +139,8 @@ def _survival(group: list[Recording]) -> Survival:
         survived=survived,
         held=held,
         lost=len(lost),
-        losses_announced=sum(announced for announced, _ in counted),
-        losses_unannounced=sum(unannounced for _, unannounced in counted),
+        losses_announced=sum(announced for announced, _ in both),
+        losses_unannounced=sum(unannounced for _, unannounced in both),
         lost_silently=sum(is_silent(cut) for cut in lost),
         unknown=len(group) - survived - held - len(lost),
         acknowledged=sum(fate.acknowledged for fate in fates),

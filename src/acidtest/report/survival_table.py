@@ -300,7 +300,7 @@ def promise_hint(recording: Recording) -> str:
     if recording.promise is None or not is_unannounced(recording):
         return ""
     level = recording.durability
-    return f"if level {level} promises less, say so: may_lose under [program.durability.{level}]"
+    return f"if less is promised at level {level}, say so: may_lose under [program.durability.{level}]"
 
 
 def reasons_of(recording: Recording) -> list[str]:
