@@ -6,7 +6,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
+import factory
 from acidtest.cli import app
+from acidtest.cli.run import _outcome_text
+from acidtest.report import export
 
 TEXT = """
 name = "t"
@@ -45,3 +48,11 @@ def test_power_cuts_are_not_compared(tmp_path: Path) -> None:
     assert done.exit_code != 0
     said = getattr(done.exception, "message", "")
     assert said == f"{tmp_path}: holds power cuts, which are not compared with those of another directory"
+
+
+def test_progress_and_exports_do_not_call_it_survived_where_no_commit_was_looked_for() -> None:
+    held = factory.recording(cut=factory.cut(fate=None))
+    assert _outcome_text(held).startswith("conditions held in ")
+    assert _outcome_text(factory.recording(cut=factory.cut())).startswith("survived, 0 of 50 commits lost")
+    table = export.table(factory.journal([held]))
+    assert table.column("verdict").to_pylist() == ["conditions held"]

@@ -13,8 +13,8 @@ from acidtest.analysis.announced import is_unannounced, losses
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Cut, Recording, States, Verdict
 from acidtest.words import counted
-from acidtest.workload import BY_KIND
 
+HELD = "conditions held"  # and no commit could be looked for
 # Checkers by whose answer file system or engine themselves object to what they find.
 OBJECTIONS = ("file-system-mounts", "engine-starts", "engine-reads-its-data", "engine-check-holds")
 
@@ -76,7 +76,7 @@ class Survival:
     def said(self) -> str:
         """The verdict in words: whether what is lost was announced, and that nothing but conditions was looked at."""
         if self.verdict == "unknown" and self.held and not self.unknown:
-            return "conditions held"
+            return HELD
         return "lost, as announced" if self.verdict == "lost" and not self.losses_unannounced else self.verdict
 
     @property
@@ -128,7 +128,7 @@ def _survival(group: list[Recording]) -> Survival:
     fates = [cut.fate for cut in cuts if cut.fate is not None]
     lost = [cut for cut in cuts if cut.verdict == "lost"]
     states = [cut.states for cut in cuts if cut.states is not None]
-    sound = [_is_counted(one) for one in group if one.cut and one.status == "done" and one.cut.verdict == "survived"]
+    sound = [_is_counted(cut) for cut in cuts if cut.verdict == "survived"]
     survived, held = sound.count(True), sound.count(False)
     both = [losses(recording) for recording in group]
     witness = max((r for r in group if _badness(r) > (False, 0, False)), key=_badness, default=None)
@@ -169,21 +169,18 @@ def _survival(group: list[Recording]) -> Survival:
     )
 
 
-def _is_counted(recording: Recording) -> bool:
+def _is_counted(cut: Cut) -> bool:
     """Whether each acknowledged commit was looked for, or the power did not fail and what storage did wrong was.
 
-    Crash states that survived have no fate, for they are many: that of a workload which numbers its commits was looked
-    for in each."""
-    cut = recording.cut
-    if cut is None or cut.fate is not None or cut.storage is not None:
-        return cut is not None
-    return cut.states is not None and is_numbered(recording)
+    Crash states that survived have no fate, for they are many: a checker says whether it looked for commits in them."""
+    if cut.fate is not None or cut.storage is not None:
+        return True
+    return cut.states is not None and (not cut.checks or "acknowledged-commits-are-there" in cut.checks)
 
 
-def is_numbered(recording: Recording) -> bool:
-    """Whether its workload numbers its commits, or names its items, so that each can be looked for."""
-    spec = BY_KIND.get(str(recording.workload.get("kind")))
-    return spec is not None and spec.CAN_BE_SURVEYED
+def said_of_cut(cut: Cut) -> str:
+    """The verdict on one cut; not "survived" where no commit was looked for."""
+    return HELD if cut.verdict == "survived" and not _is_counted(cut) else cut.verdict
 
 
 def is_silent(cut: Cut) -> bool:

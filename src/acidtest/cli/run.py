@@ -255,8 +255,10 @@ def _exploring_text(far: conductor.Exploring) -> str:
 def _outcome_text(recording: Recording) -> str:
     if recording.status == "done" and (cut := recording.cut) is not None:
         from acidtest.analysis.announced import is_unannounced
+        from acidtest.analysis.survival import said_of_cut
 
-        verdict = "lost, as announced" if cut.verdict == "lost" and not is_unannounced(recording) else cut.verdict
+        announced = cut.verdict == "lost" and not is_unannounced(recording)
+        verdict = "lost, as announced" if announced else said_of_cut(cut)
         if cut.states is not None:
             states = cut.states
             seen = f", {counted(states.outcomes, 'outcome')}" if states.outcomes is not None else ""
