@@ -9,7 +9,7 @@ from acidtest import workload
 from acidtest.analysis.announced import PLUG
 from acidtest.analysis.growth import size_text
 from acidtest.analysis.samples import Row
-from acidtest.analysis.survival import Survival, survivals
+from acidtest.analysis.survival import HELD, Survival, said_of_cut, survivals
 from acidtest.finding import Unchecked, listed
 from acidtest.journal.models import Recording
 from acidtest.words import counted
@@ -40,10 +40,12 @@ def _may_write(recording: Recording) -> bool:
 
 
 def _survival(writing: Sequence[Recording], cuts: Sequence[Recording]) -> Iterator[Unchecked]:
-    was_cut = {_of(one) for one in cuts if one.cut is not None and one.status == "done"}
+    done = [one for one in cuts if one.cut is not None and one.status == "done"]
+    was_cut = {_of(one) for one in done if one.cut and said_of_cut(one.cut) != HELD}
+    none = "no commit was looked for after the cuts" if done else "none was made here"
     durable = dict.fromkeys(_of(one) for one in writing if one.durability == "drive" and _of(one) not in was_cut)
     if writing and not was_cut:
-        yield Unchecked("whether commits survive a power cut", "none was made here")
+        yield Unchecked("whether commits survive a power cut", none)
     elif durable:
         names = listed(engine for engine, _ in durable)
         yield Unchecked(f"whether commits of {names} at level drive survive a power cut", "none was made there")
