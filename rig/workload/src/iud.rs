@@ -6,9 +6,9 @@
 //! Its callers commit all rows of a kind together, or each row by itself, as a client does that commits on its own after
 //! each statement: then the same test is a test of commits.
 
-use crate::registry::Kind;
+use crate::common::{commit, condition, flaw_if_zero, number, FILLER};
+use crate::kind::Kind;
 use crate::sql::filled;
-use crate::{commit, condition, flaw_if_zero, number, FILLER};
 use protocol::Condition;
 use serde::{Deserialize, Serialize};
 use transaction::{

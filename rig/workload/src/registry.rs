@@ -1,51 +1,32 @@
-//! What a workload brings to be known by a job, and how the one that a job names is found.
+//! The workloads that there are, and how the one that a job names is found.
 
-use crate::WORKLOADS;
-use protocol::{read_fields, write_fields, Fields};
-use serde::de::DeserializeOwned;
-use serde::Serialize;
-use transaction::Workload;
+use crate::kind::{known, Known, Read};
+use crate::{commits, history, iud, maintenance, numbered, oltp, oltp_emul, orders, own, replay, scan, tpcb, tpcc};
 
-/// The parameters of a workload: the fields of its message.
-pub trait Kind: Serialize + DeserializeOwned {
-    /// By which a job names the workload.
-    const NAME: &'static str;
+/// The registry: one line a workload, in the order in which they are told.
+const WORKLOADS: &[Known] = &[
+    known::<commits::Commits>(),
+    known::<tpcb::Tpcb>(),
+    known::<tpcc::Parameters>(),
+    known::<orders::Orders>(),
+    known::<iud::Iud>(),
+    known::<scan::Parameters>(),
+    known::<oltp::Oltp>(),
+    known::<numbered::Numbered>(),
+    known::<history::Parameters>(),
+    known::<maintenance::Parameters>(),
+    known::<own::Own>(),
+    known::<replay::Replay>(),
+    known::<oltp_emul::Parameters>(),
+];
 
-    /// What in them cannot be followed, though their form is right.
-    fn flaw(&self) -> Option<String>;
-
-    /// Some, every field filled.
-    fn samples() -> Vec<Self>;
-
-    /// `seed` is the job's.
-    fn workload(self, seed: u64) -> Box<dyn Workload>;
-}
-
-/// A workload, or what cannot be followed.
-type Read = Result<Box<dyn Workload>, String>;
-
-pub struct Known {
-    name: &'static str,
-    workload: fn(&Fields, u64) -> Read,
-    again: fn(&Fields) -> Result<Fields, String>,
-    samples: fn() -> Vec<Fields>,
-}
-
-pub const fn known<K: Kind>() -> Known {
-    Known {
-        name: K::NAME,
-        workload: |fields, seed| Ok(read::<K>(fields)?.workload(seed)),
-        again: |fields| Ok(write_fields(&read::<K>(fields)?)),
-        samples: || K::samples().iter().map(write_fields).collect(),
+/// What a message says of a workload with files of the user's own. An error says that it is no such message.
+pub fn describe(message: &protocol::Workload) -> Result<own::Description, String> {
+    if message.name == replay::NAME {
+        let replay: replay::Replay = protocol::read_fields(replay::NAME, &message.fields)?;
+        return Ok(own::describe_database(&replay.database));
     }
-}
-
-fn read<K: Kind>(fields: &Fields) -> Result<K, String> {
-    let kind: K = read_fields(K::NAME, fields)?;
-    match kind.flaw() {
-        Some(flaw) => Err(flaw),
-        None => Ok(kind),
-    }
+    own::describe(&message.fields)
 }
 
 fn find(message: &protocol::Workload) -> Result<&'static Known, String> {

@@ -4,7 +4,7 @@
 //! after its commit number `n` follows from these three alone, whatever the other terminals do, and whoever knows the
 //! number of the last commit knows every row that must be there.
 
-use crate::{letters, mixed};
+use crate::common::{letters, mixed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 

@@ -5,8 +5,7 @@
 
 use super::inputs::{Customer, Inputs, Line, NewOrder, Payment, TerminalState};
 use super::queue::Delivery;
-use super::script::{int, ints};
-use crate::commit;
+use crate::common::{commit, int, ints};
 use crate::sql::{files, filled, File, Files};
 use std::hint::black_box;
 use transaction::{failed, Class, Client, Dialect, Ended, Outcome, Refused, Session, SessionError, Statement, Value};
