@@ -6,6 +6,7 @@ mod counting;
 mod gate;
 mod job;
 mod sessions;
+mod step;
 
 use anyhow::{bail, Context};
 use std::io::{BufRead, Read, Write};

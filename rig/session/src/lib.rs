@@ -1,5 +1,6 @@
 //! One client session of an engine, behind the trait that every engine answers to.
 
+mod engine;
 mod firebird;
 #[cfg(test)]
 mod hostile;
@@ -10,11 +11,6 @@ mod socket;
 mod sqlite;
 mod tls;
 
-pub use registry::{database, dialects, samples, Database};
+pub use engine::Database;
+pub use registry::{database, dialects, samples};
 pub use sqlite::Library as SqliteLibrary;
-
-use registry::{known, Known};
-
-/// The registry: one line an engine.
-const ENGINES: &[Known] =
-    &[known::<sqlite::Sqlite>(), known::<firebird::Firebird>(), known::<postgres::Postgres>(), known::<mysql::Mysql>()];

@@ -1,66 +1,13 @@
-//! What an engine brings to have a session of its own, and how the one that a target names is found.
+//! The engines that there are, and how the one that a target names is found.
 
-use crate::ENGINES;
-use protocol::{read_fields, write_fields, Fields, Target};
-use serde::de::DeserializeOwned;
-use serde::Serialize;
-use transaction::{Dialect, Outcome, Session};
+use crate::engine::{known, Database, Known};
+use crate::{firebird, mysql, postgres, sqlite};
+use protocol::Target;
+use transaction::Dialect;
 
-/// An engine's session, as its module defines it.
-pub trait Engine: Session + Sized + 'static {
-    /// By which a target names the engine.
-    const NAME: &'static str;
-    const DIALECT: &'static Dialect;
-
-    /// The fields of a target: where the database is, and how a session works with it.
-    type Target: Serialize + DeserializeOwned + Send + Sync;
-
-    fn open(target: &Self::Target) -> Outcome<Self>;
-
-    /// Targets with every field filled.
-    fn samples() -> Vec<Self::Target>;
-}
-
-/// A database to open sessions to.
-pub trait Database: Send + Sync {
-    fn open(&self) -> Outcome<Box<dyn Session>>;
-    /// The SQL of its engine, known before a session is open.
-    fn dialect(&self) -> &'static Dialect;
-    /// The target that names it, as its engine's module writes it.
-    fn target(&self) -> Target;
-}
-
-struct Of<E: Engine>(E::Target);
-
-impl<E: Engine> Database for Of<E> {
-    fn open(&self) -> Outcome<Box<dyn Session>> {
-        Ok(Box::new(E::open(&self.0)?))
-    }
-
-    fn dialect(&self) -> &'static Dialect {
-        E::DIALECT
-    }
-
-    fn target(&self) -> Target {
-        Target { engine: E::NAME.to_string(), fields: write_fields(&self.0) }
-    }
-}
-
-pub struct Known {
-    name: &'static str,
-    dialect: &'static Dialect,
-    read: fn(&Fields) -> Result<Box<dyn Database>, String>,
-    samples: fn() -> Vec<Target>,
-}
-
-pub const fn known<E: Engine>() -> Known {
-    Known {
-        name: E::NAME,
-        dialect: E::DIALECT,
-        read: |fields| Ok(Box::new(Of::<E>(read_fields(E::NAME, fields)?))),
-        samples: || E::samples().into_iter().map(|target| Of::<E>(target).target()).collect(),
-    }
-}
+/// The registry: one line an engine.
+const ENGINES: &[Known] =
+    &[known::<sqlite::Sqlite>(), known::<firebird::Firebird>(), known::<postgres::Postgres>(), known::<mysql::Mysql>()];
 
 /// The database that a target names; an error says what in the target is not understood.
 pub fn database(target: &Target) -> Result<Box<dyn Database>, String> {
@@ -83,6 +30,7 @@ pub fn dialects() -> impl Iterator<Item = &'static Dialect> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocol::Fields;
 
     #[test]
     fn every_sample_is_read_and_written_as_it_was() {

@@ -2,7 +2,7 @@
 
 use super::services::{Request, Services};
 use super::{open, said, Firebird};
-use crate::registry::Engine;
+use crate::engine::Engine;
 use rsfbclient_core::{Dialect as SqlDialect, FirebirdClientSqlOps};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

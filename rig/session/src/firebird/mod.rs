@@ -14,7 +14,7 @@ mod maintenance;
 mod services;
 mod statement;
 
-use crate::registry::Engine;
+use crate::engine::Engine;
 use blob::Place;
 use library::Library;
 use rsfbclient_core::{

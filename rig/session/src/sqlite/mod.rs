@@ -6,7 +6,7 @@
 mod connection;
 mod library;
 
-use crate::registry::Engine;
+use crate::engine::Engine;
 use connection::Connection;
 use serde::{Deserialize, Serialize};
 use std::task::Poll;
