@@ -6,12 +6,11 @@
 //!
 //! Nothing here allocates after `new`.
 
-use super::medium::{Medium, Region};
+use super::medium::{Medium, Region, BLOCK};
 use protocol::CutKeeps;
 use rand::{Rng, RngExt};
 use std::io;
 
-pub const BLOCK: usize = 4096;
 const SECTOR: usize = 512;
 const NONE: u32 = u32::MAX;
 

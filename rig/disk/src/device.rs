@@ -1,6 +1,6 @@
 //! Requests through /dev/fuse: a read brings one, a write answers it.
 
-use super::front::Channel;
+use super::channel::Channel;
 use super::medium::Region;
 use super::wire::{self, Answer, Head};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
@@ -102,6 +102,16 @@ impl From<OwnedFd> for Device {
 impl From<Device> for OwnedFd {
     fn from(device: Device) -> Self {
         device.0
+    }
+}
+
+/// Takes the mount away.
+pub fn unmount(point: &Path) -> io::Result<()> {
+    let point = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(point.as_os_str()))?;
+    // SAFETY: a text that lives until the call is over.
+    match unsafe { libc::umount2(point.as_ptr(), 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

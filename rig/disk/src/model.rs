@@ -4,9 +4,9 @@
 //! at its beginning; what it promises, at its end: a cut in between may take it back.
 
 use super::cache::{Cache, Snapshot};
-use super::fault::{Active, Fault, Op};
+use super::fault::{Active, Fault};
 use super::medium::Medium;
-use super::rule::Act;
+use super::rule::{Act, Op};
 use super::timing::Timing;
 use measure::Latencies;
 use protocol::{CutKeeps, DiskBattery, DiskCount, DiskCut, DiskPower, DiskStats, FaultCount, GhostFlushes};

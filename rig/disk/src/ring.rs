@@ -6,8 +6,8 @@
 //! served by a thread of its own on that processor: a request is not carried to another one, whose sleep would have to be
 //! ended first.
 
+use super::channel::Channel;
 use super::device::Device;
-use super::front::Channel;
 use super::medium::Region;
 use super::processors;
 use super::wire::{self, Answer, Head};

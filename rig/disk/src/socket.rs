@@ -1,6 +1,5 @@
 //! The control socket: lines of commands from any number of programs, each answered by a line.
 
-use super::answer;
 use anyhow::{bail, Context, Result};
 use protocol::DiskAnswer;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -17,6 +16,14 @@ const LINE_MAX: u64 = 16 << 20;
 /// Programs that are listened to at the same time.
 const PROGRAMS_MAX: usize = 64;
 const STACK_BYTES: usize = 512 << 10;
+
+/// Writes an answer, as a line.
+pub fn answer(to: &mut impl Write, reply: &DiskAnswer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(reply)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
+}
 
 /// Whoever may write to the socket commands the disk: its owner alone.
 pub fn bind(path: &Path) -> io::Result<UnixListener> {
