@@ -1,9 +1,8 @@
 //! The leaves of one index, and what gstat counts on them. Nodes are those of `src/jrd/btn.h`.
 
 use crate::bytes::{u16_at, u32_at, u8_at};
-use crate::catalogue::{Index, Table};
-use crate::file::{Flaw, Source, INDEX, ROOT};
-use crate::Watch;
+use crate::file::{Flaw, Source, Watch, INDEX, ROOT};
+use crate::tables::{Index, Table};
 use protocol::PagesOfIndex;
 
 const NODES: usize = 39;

@@ -14,7 +14,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use file::{Flaw, Source};
+use file::{Flaw, Source, Watch};
 use protocol::events::{conclude, EventWriter, Halted, Step};
 use protocol::{Event, Pages, PagesJob, PhaseName, PROTOCOL};
 use std::io::{self, Write};
@@ -56,9 +56,6 @@ fn read(job: &PagesJob, events: &mut EventWriter) -> Step<()> {
         found.map_err(|flaw| Halted::Failed { doing: "reading its pages".into(), message: flaw.to_string() })?;
     events.write(&Event::Pages(Box::new(pages)))
 }
-
-/// Told of pages that have been read, and of those in use.
-type Watch<'a> = &'a mut dyn FnMut(u64, u64);
 
 fn pages_of(path: &Path, watch: Watch) -> Result<Pages, Flaw> {
     all_of(&mut Source::open(path)?, watch)

@@ -1,10 +1,23 @@
 //! The data pages of one table, and what gstat counts on them.
 
 use crate::bytes::{u16_at, u32_at, u8_at};
-use crate::catalogue::Table;
-use crate::file::{Flaw, Page, Source, DATA, POINTER};
-use crate::Watch;
+use crate::file::{Flaw, Page, Source, Watch, DATA, POINTER};
 use protocol::PagesOfTable;
+
+pub struct Table {
+    pub id: u16,
+    pub name: String,
+    /// The first pointer page, and the page of index roots; 0: there is none, as of a temporary table.
+    pub pointers: u32,
+    pub roots: u32,
+    pub indexes: Vec<Index>,
+}
+
+pub struct Index {
+    pub id: u16,
+    pub name: String,
+    pub is_unique: bool,
+}
 
 pub const DELETED: u16 = 1;
 pub const CHAIN: u16 = 2;

@@ -1,14 +1,18 @@
 //! What all terminals of a run share.
 
 use crate::pacing::{Course, Deal, Schedule};
-use crate::record::{Books, Tally};
-use crate::Stopped;
+use crate::record::{pacings, Books, Tally};
 use measure::Noted;
 use protocol::{Extent, Leg, Pacing, RunPlan};
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+/// Why a run could not go on.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct Stopped(pub String);
 
 /// Nothing here is locked on the path of a closed loop.
 pub struct Shared<'a> {
@@ -43,12 +47,6 @@ pub struct ClassPace {
     pub think: Duration,
     /// Under closed loop with stages: how many terminals are at work.
     pub at_work: Option<Course>,
-}
-
-/// The pacing of each class in the plan's order; one where all terminals are alike.
-pub fn pacings(plan: &RunPlan) -> impl Iterator<Item = &Pacing> {
-    let alike = plan.classes.is_empty().then_some(&plan.pacing);
-    plan.classes.iter().map(|class| class.pacing.as_ref().unwrap_or(&plan.pacing)).chain(alike)
 }
 
 impl ClassPace {

@@ -16,10 +16,10 @@ mod statement;
 
 use crate::engine::Engine;
 use blob::Place;
-use library::Library;
+use library::{said, Library};
 use rsfbclient_core::{
     charset::{Charset, UTF_8},
-    Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, TrDataAccessMode, TrIsolationLevel,
+    Dialect as SqlDialect, FirebirdClientDbOps, FirebirdClientSqlOps, TrDataAccessMode, TrIsolationLevel,
     TrLockResolution, TrOp, TrRecordVersion, TransactionConfiguration,
 };
 use rsfbclient_native::{DynLoad, NativeFbAttachmentConfig, NativeFbClient, RemoteConfig};
@@ -484,44 +484,9 @@ fn too_old(what: &str) -> String {
     format!("the server {what}: acidtest knows Firebird 3.0 and later")
 }
 
-fn said(error: FbError) -> SessionError {
-    match error {
-        FbError::Sql { msg, code } => {
-            let message = msg.split_whitespace().collect::<Vec<_>>().join(" ");
-            SessionError { class: classify(code, &message), message }
-        }
-        other => SessionError { class: Class::Other, message: other.to_string() },
-    }
-}
-
-/// SQL codes as in Firebird's `sqlerr` table; the words tell apart what shares a code.
-/// -913 covers a deadlock and an update conflict, -901 a lock conflict and a lock time-out among others.
-fn classify(code: i32, message: &str) -> Class {
-    let lower = message.to_lowercase();
-    let says = |words: &str| lower.contains(words);
-    if says("no space left") || says("disk full") {
-        Class::DiskFull
-    } else if says("lock time-out") {
-        Class::LockTimeout
-    } else if says("update conflicts with concurrent update") || says("concurrent transaction number is") {
-        Class::UpdateConflict
-    } else if says("no current record for fetch operation") || says("row_missed") {
-        Class::RowMissed
-    } else if says("deadlock") {
-        Class::Deadlock
-    } else if says("lock conflict") {
-        Class::LockConflict
-    } else if code == -803 || code == -530 || says("violation of") {
-        Class::Constraint
-    } else if code == -902 || code == -904 || says("connection") {
-        Class::Connection
-    } else {
-        Class::Other
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::library::classify;
     use super::*;
 
     #[test]

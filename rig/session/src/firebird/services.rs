@@ -3,7 +3,8 @@
 //!
 //! Source: `firebird/impl/consts_pub.h` and `inf_pub.h`, which number the parts of requests and answers.
 
-use super::{classify, Target};
+use super::library::classify;
+use super::Target;
 use libloading::Library;
 use std::ffi::c_char;
 use std::time::Duration;
