@@ -93,12 +93,13 @@ def test_no_crate_passes_on_all_of_another() -> None:
     assert sources == []
 
 
+TESTS, COMMENTS = re.compile(r"#\[cfg\(test\)\]\n(?:pub )?mod tests \{"), re.compile(r"//[^\n]*")
 PATH = re.compile(r"\b(crate|super|self)(?=::)((?:::\w+)*)(?:::\{([^;]*)\})?")
 
 
 def uses(source: str) -> set[tuple[str, ...]]:
     """The paths that a file names by ``crate``, ``super`` or ``self``, its tests apart."""
-    source = re.sub(r"//[^\n]*", "", source).split("#[cfg(test)]\nmod tests {")[0]
+    source = COMMENTS.sub("", TESTS.split(source)[0])
     found = set()
     for first, rest, group in PATH.findall(source):
         names = re.findall(r"\w+", re.sub(r"\{.*?\}", "", group)) or [""]
@@ -131,7 +132,7 @@ def imports(crate: Path) -> dict[Path, set[Path]]:
                 path = path[:-1]
             if path != module and (path == () or module[: len(path)] != path):
                 taken[file].add(modules[path])
-    own = re.sub(r"//[^\n]*|pub use [^;]*;", "", root.read_text()).split("#[cfg(test)]\nmod tests {")[0]
+    own = re.sub(r"pub use [^;]*;", "", COMMENTS.sub("", TESTS.split(root.read_text())[0]))
     taken[root] |= {
         file for path, file in modules.items() if len(path) == 1 and re.search(rf"(?<![\w:]){path[0]}::", own)
     }
