@@ -90,7 +90,7 @@ impl Device {
 }
 
 fn rings_are_enabled() -> bool {
-    std::fs::read("/sys/module/fuse/parameters/enable_uring").is_ok_and(|told| told.starts_with(b"Y"))
+    std::fs::read("/sys/module/fuse/parameters/enable_uring").is_ok_and(|read| read.starts_with(b"Y"))
 }
 
 impl From<OwnedFd> for Device {
@@ -185,13 +185,13 @@ impl Channel for Requests {
         let found = self.looking.as_mut().filter(|_| self.length <= SMALL).and_then(|(looking, device)| {
             looking.until(|| match rustix::io::read(&*device, &mut *room) {
                 Err(Errno::AGAIN) => None,
-                told => Some(told),
+                read => Some(read),
             })
         });
         self.was_looked_for = found.is_some();
-        let mut told = found.unwrap_or(Err(Errno::AGAIN));
+        let mut read = found.unwrap_or(Err(Errno::AGAIN));
         loop {
-            match told {
+            match read {
                 Ok(length) => {
                     self.length = length;
                     return true;
@@ -200,7 +200,7 @@ impl Channel for Requests {
                 Err(_) => return false,
             }
             self.was_looked_for = false;
-            told = rustix::io::read(&self.device, &mut *room);
+            read = rustix::io::read(&self.device, &mut *room);
         }
     }
 

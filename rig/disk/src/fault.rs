@@ -88,7 +88,7 @@ pub struct Active {
 }
 
 impl Active {
-    /// `seed` is for what a rule draws by lot without a seed of its own.
+    /// `seed` is for what a rule draws at random without its own seed.
     pub fn new(fault: Fault, seed: u64) -> Self {
         let watcher = match &fault {
             Fault::Rule(rule) => Some(Watcher::new(rule, seed)),

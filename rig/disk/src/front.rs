@@ -82,7 +82,7 @@ impl<M: Medium + Send + 'static> Served<M> {
         self.log.as_ref()
     }
 
-    /// From now on flushes that only end writes with FUA are told apart, by the block device over the file.
+    /// From now on flushes that only end writes with FUA are distinguished, by the block device over the file.
     pub fn watch(&self, device: (u32, u32)) -> anyhow::Result<()> {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         if !watch.as_ref().is_some_and(|watch| watch.is_over(device)) {

@@ -1,4 +1,4 @@
-//! The simulated disk: one file in a file system of our own, for a loop device to lie on. `acidtest-disk`, or `acidtest-rig disk`,
+//! The simulated disk: one file in our own file system, for a loop device to lie on. `acidtest-disk`, or `acidtest-rig disk`,
 //! serves it and follows commands; see the protocol.
 //!
 //! [`cache`], [`timing`], [`fault`] and [`model`] are the disk as pure functions; [`front`] is what the kernel talks to.
@@ -60,7 +60,7 @@ docs/DISK.md tells how to use it, docs/SIMULATED-DISK.md what it does, docs/FORM
 
 Exit codes: 0 done, 1 the disk could not be made or does not answer (the message says why), 2 bad arguments.";
 
-/// Obeys the command line of `program`, a process of its own; answers how it ends.
+/// Obeys the command line of `program`, a separate process; answers how it ends.
 pub fn command(program: &str, arguments: &[String]) -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let said = match arguments[..] {

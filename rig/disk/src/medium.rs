@@ -209,7 +209,7 @@ impl Medium for Memory {
     }
 }
 
-/// A file, past the page cache where that can be: a write of ours must not wait for pages that wait for us.
+/// A file, past the page cache where that can be: our write must not wait for pages that wait for us.
 pub struct FileMedium {
     file: Twice,
     slots: Region,

@@ -589,11 +589,11 @@ mod tests {
             };
             let conditions: Vec<When> = parts.iter().map(one).collect();
             for request in &requests {
-                let said = |when: When| holds(&mut asked(&when, 1), ops[request.0], request.1, request.2);
+                let holds_for = |when: When| holds(&mut asked(&when, 1), ops[request.0], request.1, request.2);
                 let truths: Vec<bool> = parts.iter().map(|part| truth(part, request)).collect();
-                prop_assert_eq!(said(When::And(conditions.clone())), truths.iter().all(|one| *one));
-                prop_assert_eq!(said(When::Or(conditions.clone())), truths.iter().any(|one| *one));
-                prop_assert_eq!(said(When::Not(Box::new(conditions[0].clone()))), !truths[0]);
+                prop_assert_eq!(holds_for(When::And(conditions.clone())), truths.iter().all(|one| *one));
+                prop_assert_eq!(holds_for(When::Or(conditions.clone())), truths.iter().any(|one| *one));
+                prop_assert_eq!(holds_for(When::Not(Box::new(conditions[0].clone()))), !truths[0]);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The call observer: which files an engine opens and with which flags, and what it asks of the operating system at each
 //! commit.
 //!
-//! A process of its own beside the one that drives load (`acidtest-rig observe`), so that what it does is neither seen nor
+//! A separate process beside the one that drives load (`acidtest-rig observe`), so that what it does is neither seen nor
 //! counted. It reads one line with an [`Observe`], watches, and says so; the next line brings what the terminals noted; then
 //! it answers with an [`Observed`] and ends. All times are of CLOCK_MONOTONIC, which is the trace's clock too.
 //!

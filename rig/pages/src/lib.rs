@@ -36,13 +36,13 @@ fn read(job: &PagesJob, events: &mut EventWriter) -> Step<()> {
         pid: std::process::id(),
         engine_version: String::new(),
     })?;
-    let (began, mut said) = (Instant::now(), Instant::now());
+    let (began, mut reported) = (Instant::now(), Instant::now());
     let mut unheard = None;
     let found = pages_of(Path::new(&job.path), &mut |done, all| {
-        if said.elapsed() < PROGRESS_EVERY {
+        if reported.elapsed() < PROGRESS_EVERY {
             return;
         }
-        said = Instant::now();
+        reported = Instant::now();
         let elapsed_s = began.elapsed().as_secs_f64();
         let fraction = Some((done as f64 / all.max(1) as f64).min(1.0));
         let rate_per_s = done as f64 / elapsed_s;
@@ -71,14 +71,14 @@ fn all_of(source: &mut Source, watch: Watch) -> Result<Pages, Flaw> {
     let mut damage = header::transactions(source, &catalogue, &mut pages);
     source.watch_from(pages.pages - pages.free_pages);
     for table in catalogue.tables(source, &mut pages)? {
-        let (mut told, flaw) = tables::read(source, &table, watch);
+        let (mut counts, flaw) = tables::read(source, &table, watch);
         damage = damage.or(flaw);
         for index in &table.indexes {
             let (index, flaw) = indexes::read(source, &table, index, watch);
             damage = damage.or(flaw);
-            told.indexes.push(index);
+            counts.indexes.push(index);
         }
-        pages.tables.push(told);
+        pages.tables.push(counts);
     }
     pages.damaged = damage.map(|flaw| flaw.to_string());
     Ok(pages)

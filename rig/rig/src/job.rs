@@ -294,7 +294,7 @@ fn run(
     }
     let noted = watch.as_ref().map(|_| Mutex::new(Vec::<Noted>::new()));
     let mut unheard = None;
-    // Each run of a job draws from a stream of its own.
+    // Each run of a job draws from its own stream.
     let seed = job.seed.wrapping_add(run.wrapping_mul(0xD1B5_4A32_D192_ED03));
     let began = match plan.share {
         None => Instant::now(),

@@ -1,4 +1,4 @@
-//! What an engine brings to have a session of its own.
+//! What an engine brings to have its own session.
 
 use protocol::{read_fields, write_fields, Fields, Target};
 use serde::de::DeserializeOwned;

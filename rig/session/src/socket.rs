@@ -70,7 +70,7 @@ impl Socket {
         let mut own = Vec::new();
         loop {
             if !self.unread.is_empty() {
-                // Whoever sits between could have put it there, and it would be taken for the server's, sealed.
+                // A program between the two could have put it there, and it would be taken for the server's, sealed.
                 return Err(failed(Class::Connection, "the server speaks before TLS has begun".to_string()));
             }
             channel.put_own(&mut own);

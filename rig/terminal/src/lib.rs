@@ -1,4 +1,4 @@
-//! Terminals submit transactions, each on a session of its own; here is how they are driven and what they measure.
+//! Terminals submit transactions, each on its own session; here is how they are driven and what they measure.
 //!
 //! An embedded engine works inside the calling thread, so each of its terminals has one. Terminals of a server are futures
 //! that share a few threads (see [`drive`]): what a client costs is mostly the switching between threads.

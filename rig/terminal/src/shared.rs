@@ -61,7 +61,7 @@ impl ClassPace {
                 Pacing::Recorded {} => ClassPace { schedule: None, think: Duration::ZERO, at_work: None },
                 Pacing::Open { rate_per_s, arrivals } => {
                     let course = staged.unwrap_or_else(|| Course::constant(rate_per_s));
-                    // Each class draws from a stream of its own, the first from that of a run without classes.
+                    // Each class draws from its own stream, the first from that of a run without classes.
                     let seed = seed ^ (at as u64).wrapping_mul(0xA076_1D64_78BD_642F);
                     let deal = Deal::of_class(plan, at);
                     let schedule = Some(Mutex::new(Schedule::new(course, arrivals, seed, deal)));

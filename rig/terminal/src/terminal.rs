@@ -42,7 +42,7 @@ const LOOK_NS: u64 = 1_000_000_000;
 /// How long a worker that found nothing to do waits before it looks again.
 const IDLE: Duration = Duration::from_millis(1);
 
-/// Submits transactions, or works off what others have queued, on a session of its own.
+/// Submits transactions, or works off what others have queued, on its own session.
 pub struct Terminal<'a> {
     shared: &'a Shared<'a>,
     number: u32,

@@ -1,4 +1,4 @@
-//! What a script speaks to: one session, its calls awaited, and on a sample of transactions clocked.
+//! What a script sends to: one session, its calls awaited, and on a sample of transactions clocked.
 
 use crate::{
     failed, wait_for_socket, Class, Maintenance, NamedSink, Outcome, Refused, Request, Session, SessionError, Sink,
@@ -83,7 +83,7 @@ impl Client {
         }
     }
 
-    /// Runs a statement that is a transaction of its own, where none is open: it counts as committed when this answers how
+    /// Runs a statement that is its own transaction, where none is open: it counts as committed when this answers how
     /// many rows it changed. Rows that it answers go to `row`.
     pub async fn alone(
         &mut self,

@@ -125,10 +125,10 @@ pub trait Session: Send {
         self.rows("select 1").map(|_| ())
     }
 
-    /// Runs one statement without parameters in a transaction of its own, committed (schema, bulk load).
+    /// Runs one statement without parameters in its own transaction, committed (schema, bulk load).
     fn batch(&mut self, sql: &str) -> Outcome<()>;
 
-    /// All rows of a query that is run once, in a transaction of its own.
+    /// All rows of a query that is run once, in its own transaction.
     fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>>;
 
     /// How the engine would run a query, in its own words.
@@ -209,7 +209,7 @@ pub fn unfolded(name: &str) -> String {
     }
 }
 
-/// Refuses what must be a transaction of its own where one is open.
+/// Refuses what must be its own transaction where one is open.
 pub fn not_alone() -> SessionError {
     failed(Class::Other, "a transaction is open, and the statement was to be one of its own".to_string())
 }

@@ -101,11 +101,11 @@ impl Library {
         }
         // SAFETY: the status ends as the library has filled it in.
         let code = unsafe { (self.sqlcode)(status.as_ptr()) };
-        said(FbError::Sql { msg, code })
+        session_error(FbError::Sql { msg, code })
     }
 }
 
-pub fn said(error: FbError) -> SessionError {
+pub fn session_error(error: FbError) -> SessionError {
     match error {
         FbError::Sql { msg, code } => {
             let message = msg.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,6 +1,6 @@
 //! `history`: transactions of every kind, with a model beside them that knows what must be there after each.
 //!
-//! Each terminal has a history of its own ([`generate`]): it inserts, updates, moves and deletes rows under keys of its own,
+//! Each terminal has its own history ([`generate`]): it inserts, updates, moves and deletes rows under keys of its own,
 //! between the other terminals' on the same pages and in the same indexes, adds to rows that all share, and makes and drops
 //! tables, and indexes and columns of the rows of all. With each commit
 //! it writes the commit's number beside its rows. So a database says which of the states it must be in, and whoever looks

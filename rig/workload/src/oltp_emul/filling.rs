@@ -49,7 +49,7 @@ impl Filling {
         Ok((documents, said))
     }
 
-    /// The kit's service procedures, each in a transaction of its own.
+    /// The kit's service procedures, each in its own transaction.
     pub fn serve(&mut self, session: &mut dyn Session) -> Outcome<()> {
         for service in &self.services {
             wait(session, Request::Alone(*service, &[]), &mut |_| {})?;

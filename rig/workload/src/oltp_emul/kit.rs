@@ -69,7 +69,7 @@ pub struct KitSetting {
     pub added: bool,
 }
 
-/// A statement of our own file.
+/// A statement of our file.
 pub fn asked(session: &dyn Session, name: &str) -> Outcome<String> {
     file(session)?.one(name, session.dialect(), &[])
 }

@@ -225,7 +225,7 @@ impl Workload for Kit {
         let close = file(session.as_ref())?.one("close-watch", session.dialect(), &[("end", &end)])?;
         session.batch(&close)?;
         drop(session);
-        // A session of its own: another one knows the end as it was.
+        // A separate session: another one knows the end as it was.
         let mut session = open()?;
         let sums = asked(session.as_ref(), "aggregate")?;
         within(session.as_mut(), "set transaction snapshot no wait", |session| {

@@ -66,7 +66,7 @@ impl Watch {
     }
 }
 
-/// A session of ours: what it asks of the kit is prepared once, and it asks for nothing that would only be printed.
+/// Our session: what it asks of the kit is prepared once, and it asks for nothing that would only be printed.
 pub struct Worker {
     choose: Statement,
     repeat: Statement,

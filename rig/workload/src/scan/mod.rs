@@ -26,7 +26,7 @@ const CHUNK: u64 = 10_000;
 const COLUMNS: [&str; 4] = ["id", "ordinal", "filler", "amount"];
 
 /// How each engine is made to read, by the names of the reads, and what its plan must say. A query answers rows of two
-/// numbers: how many rows of the table one stands for, and the sum of their amounts. `settings` are of the session, those
+/// numbers: how many rows of the table each represents, and the sum of their amounts. `settings` are of the session, those
 /// with a read's name behind theirs for it alone; `loaded` ends the load.
 const READS: Files = files!("");
 

@@ -1,6 +1,6 @@
 //! The five transactions as stored procedures, each one call between begin and commit.
 //!
-//! Each engine has them in a file of its own, with the statements of [`super::script`]: every engine is asked for the same
+//! Each engine has them in its own file, with the statements of [`super::script`]: every engine is asked for the same
 //! work.
 
 use super::inputs::{Customer, Inputs, Line, NewOrder, Payment, TerminalState};

@@ -1,4 +1,4 @@
-//! Deliveries wait here for a worker (clause 2.7.2), and what became of them is counted.
+//! Deliveries wait here for a worker (clause 2.7.2), and the outcome of them is counted.
 
 use crate::common::condition;
 use protocol::Condition;
