@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 from typer.testing import CliRunner
 
 import factory
-from acidtest.cli import app
+from acidtest.cli import answering, app
 from acidtest.cli.run import _outcome_text
 from acidtest.report import export
 
@@ -56,3 +57,10 @@ def test_progress_and_exports_do_not_call_it_survived_where_no_commit_was_looked
     assert _outcome_text(factory.recording(cut=factory.cut())).startswith("survived, 0 of 50 commits lost")
     table = export.table(factory.journal([held]))
     assert table.column("verdict").to_pylist() == ["conditions held"]
+
+
+def test_init_names_the_way_to_a_program_of_ones_own() -> None:
+    asker = Mock()
+    answering._ask_question(asker)
+    said = {choice.word: choice.about for choice in asker.ask.call_args.kwargs["choices"]}
+    assert "acidtest help docs/YOUR-PROGRAM.md" in said["power-cut"]

@@ -83,3 +83,14 @@ def test_where_nothing_can_be_compared_that_is_said(folder: Path) -> None:
     older = facts(folder).model_copy(update={"files": {}})  # older journals tell of no files
     (said,) = refuse_other_programs(held(older), [program(folder)], WHERE)
     assert "it is not known whether the program has changed since" in said
+
+
+def test_what_hides_a_buffer_is_not_passed_on_but_may_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    monkeypatch.setenv("TILL", "7")
+    made = program(folder)
+    given = made.instance(folder, {}, made.durability_levels()[0]).environment()
+    assert "PYTHONUNBUFFERED" not in given
+    assert given["TILL"] == "7"
+    made = program(folder, environment={"PYTHONUNBUFFERED": "1"})  # type: ignore[arg-type]
+    assert made.instance(folder, {}, made.durability_levels()[0]).environment()["PYTHONUNBUFFERED"] == "1"
