@@ -79,6 +79,11 @@ class Search:
     def confirmed(self) -> Rate | None:
         return self.found.confirmed if self.found else None
 
+    @property
+    def untellable(self) -> bool:
+        """Whether no rate was confirmed because the generator was late: that tells nothing of the server."""
+        return self.found is not None and self.found.ending == "generator" and self.found.confirmed is None
+
     def recording(self, taken: Taken) -> Recording:
         return self.recordings[self.taken.index(taken)]
 
@@ -96,9 +101,8 @@ class Search:
         return best if best is not served[0] else None
 
     def most_per_s(self) -> float | None:
-        """The most that was served where more was offered than the server could do; None where that was not seen."""
-        full = [one.run.served_per_s for rate in self.rates for one in rate.taken if one.run.saturated]
-        return max(full, default=None)
+        """The most that was served of what was offered, over all runs; None before any rate was."""
+        return max((one.run.served_per_s for rate in self.rates for one in rate.taken), default=None)
 
 
 def searches(header: Header, recordings: Sequence[Recording]) -> list[Search]:
@@ -142,13 +146,18 @@ def judge_of(asked: Asked) -> Judge:
 def replayed(recordings: Iterable[Recording], asked: Asked, judge: Judge) -> Search:
     """The search of one combination, decided again from its runs: each decision finds its run, until one is missing.
 
-    One of before lone refusals were tried again goes on without those runs.
+    One of before lone refusals were tried again goes on without those runs. One of before a late generator ended it
+    keeps the rate that it confirmed.
     """
     recordings = list(recordings)
     now = _replayed(recordings, asked, judge)
     if not now.ended:
         before = _replayed(recordings, replace(asked, rules=replace(asked.rules, again=False)), judge)
         if len(before.taken) > len(now.taken):
+            return before
+    elif now.untellable and len(now.taken) < len(recordings):
+        before = _replayed(recordings, replace(asked, rules=replace(asked.rules, stops=False)), judge)
+        if before.confirmed:
             return before
     return now
 
