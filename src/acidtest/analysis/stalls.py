@@ -67,6 +67,7 @@ class Stall:
     device: DeviceThen | None  # None where the device was not sampled
     engine: tuple[FigureThen, ...] | None  # by the engine's own account; None where it was not asked at the time
     log: tuple[LogLine, ...]  # of the engine, in these seconds or the one before
+    log_seen: bool = True  # False of a server by URL, whose log acidtest cannot read
 
 
 def of_recording(recording: Recording) -> list[Stall]:
@@ -88,6 +89,7 @@ def of_recording(recording: Recording) -> list[Stall]:
                 device=_device(samples, at_s, until_s),
                 engine=_engine(recording.engine_samples, at_s, until_s) if recording.engine_samples else None,
                 log=tuple(line for line in recording.log_lines if at_s - BEFORE_S <= line.at_s < until_s),
+                log_seen=recording.place.kind != "server",
             )
         )
     return found

@@ -107,6 +107,8 @@ def device_text(then: DeviceThen | None) -> str:
 
 def log_text(stall: Stall) -> str:
     """The entries of the engine's log in a stall, each with its time."""
+    if not stall.log_seen:
+        return "not seen"
     told = [f"{line.at_s:.1f} s: {line.text}" for line in stall.log[:LOG_SHOWN]]
     if more := len(stall.log) - LOG_SHOWN:
         told += [f"and {counted(more, 'more entry', 'more entries')}"] if more > 0 else []
