@@ -33,7 +33,11 @@ MINE = [
 
 
 def test_what_other_programs_asked_of_the_disk_is_one_line() -> None:
-    others = [line("block", "cc1:40", "write", 4096), line("block", "cc1:40", "write", 1), line("block", "tar:5", "read", 9)]
+    others = [
+        line("block", "cc1:40", "write", 4096),
+        line("block", "cc1:40", "write", 1),
+        line("block", "tar:5", "read", 9),
+    ]
     commit = typical(MINE[0], others[0], *MINE[1:], *others[1:])
     assert shown_lines(commit) == MINE
     assert of_others(commit) == (

@@ -16,7 +16,7 @@ from acidtest.errors import BadInput
 from acidtest.finding import together, wording
 from acidtest.journal.models import Journal
 from acidtest.report.numbers import interval, number, percent
-from acidtest.report.results import Results, Notes, results
+from acidtest.report.results import Notes, Results, results
 from acidtest.report.side_by_side import side_by_side, unlike
 from acidtest.report.terminal import print_results
 from factory import grown_logs, journal, limited, loaded, recording, study, tpcc

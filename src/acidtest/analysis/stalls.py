@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from acidtest.journal.models import DeviceSample, EngineSamples, LogLine, Recording
+from acidtest.journal.models import AT_WORK, AT_WORK_IN, DeviceSample, EngineSamples, LogLine, Recording
 from acidtest.journal.protocol import RunResult, Second
 
 SHARE = 0.5
@@ -149,6 +149,8 @@ def _engine(samples: EngineSamples, at_s: float, until_s: float) -> tuple[Figure
     """
     found = []
     for place, figure in enumerate(samples.figures):
+        if figure.name == AT_WORK or figure.name.startswith(AT_WORK_IN):
+            continue  # see ``analysis.waits``
         told = [(one.at_s, value) for one in samples.samples if (value := one.values[place]) is not None]
         if figure.rises:
             steps = _steps(told)

@@ -200,8 +200,8 @@ def of_others(typical: TypicalCommit) -> str:
     more = f" and {len(names) - OTHERS_MAX:,} more" if len(names) > OTHERS_MAX else ""
     written = sum(line.bytes or 0 for line in others if "write" in line.what)
     return (
-        f"On the same disk meanwhile, by threads that made no call for this commit: "
-        f"{counted(len(others), 'request')}, {counted(written, 'byte')} written ({', '.join(names[:OTHERS_MAX])}{more})."
+        f"On the same disk meanwhile, by threads that made no call for this commit: {counted(len(others), 'request')}, "
+        f"{counted(written, 'byte')} written ({', '.join(names[:OTHERS_MAX])}{more})."
     )
 
 

@@ -346,9 +346,7 @@ def _ending(search: Search, refuted: Rate | None) -> str:
 def _untellable(search: Search) -> str:
     """Nothing is confirmed, and what was refused says more of the machine than of the server."""
     why = refused_for(search.rates)
-    others = {
-        WHY[one]: why.count(one) for one in dict.fromkeys(why) if one != "generator"
-    }
+    others = {WHY[one]: why.count(one) for one in dict.fromkeys(why) if one != "generator"}
     rest = f" ({', '.join(f'{count:,} × {said}' for said, count in others.items())})" if others else ""
     offered = f"{rate(search.rates[0].rate_per_s)} to {rate(search.rates[-1].rate_per_s)} a second"
     return (
