@@ -70,7 +70,7 @@ class SideBySide:
             console.print(note(position, finding.advice))
         print_different(self.different, console)
         for sentence in self.said:
-            console.print(sentence, soft_wrap=True, markup=False)
+            console.print(sentence, markup=False)
         console.print("Mann-Whitney at 5 %, corrected over all rows (Holm); intervals are 95 %.", style="dim")
 
     @property
