@@ -135,9 +135,7 @@ def _refuse_unseen(chosen: plan.Plan, file: Path) -> None:
     unseen = list(dict.fromkeys(one.engine for one in chosen.cells if one.engine in servers))
     if unseen:
         seen = next((one.engine for one in chosen.cells if one.engine not in servers), None)
-        instead = (
-            f"--engine {seen} traces that one alone" if seen else "to see calls, trace an engine that acidtest starts"
-        )
+        instead = f"leave it out with --engine {seen}" if seen else "to see calls, trace an engine that acidtest starts"
         raise BadInput(
             f"trace: {unseen[0]} is a server by URL, and only calls of an engine that acidtest starts can be watched",
             f"acidtest run {shlex.quote(str(file))} --out DIR tells what sessions of a PostgreSQL wait for; {instead}",
