@@ -169,6 +169,7 @@ def test_a_machine_too_busy_to_offer_the_rates_is_the_answer_and_a_doubt() -> No
     assert "In 5 of 5 runs that did not hold" in first
     assert not any("No rate" in one or "too short" in one for one in (first, *more))
     assert line.ends == "cannot tell"
+    assert line.search.knee() is None, "those latencies are the machine's"
     (doubt,) = [one for one in found.findings if one.rule.name == "search-generator-late"]
     assert "nothing here shows what the server can do" in doubt.text
     assert [one["rule"] for one in found.as_json()["findings"]] == [one.rule.name for one in judge.of_searches(held)]
@@ -183,6 +184,7 @@ def test_an_older_search_keeps_the_rate_that_it_confirmed_below_a_late_generator
     found = replayed(held, asked, judge_of(asked))
     assert found.confirmed
     assert not found.untellable
+    assert found.knee() is None, "above it is the generator"
 
 
 def test_the_most_that_was_served_is_of_all_runs(searched: Journal) -> None:

@@ -93,12 +93,18 @@ class Search:
         Source: L. Kleinrock, Power and deterministic rules of thumb for probabilistic problems in computer
         communications (ICC 1979): the line from the origin touches the curve of latency over load there. Of the rates
         that were offered; None with fewer than three of them below the server's most, or where it would be the lowest.
+        Where the generator was late, latencies are in part its own: those rates are left out, and the last one below
+        them is no knee.
         """
-        served = [rate for rate in self.rates if not any(one.run.saturated for one in rate.counted)]
+        late = [rate for rate in self.rates if any(one.run.why == "generator" for one in rate.counted)]
+        served = [
+            rate for rate in self.rates if rate not in late and not any(one.run.saturated for one in rate.counted)
+        ]
         if len(served) < 3 or unordered(self.rates):
             return None
         best = max(served, key=lambda rate: rate.rate_per_s / median(one.run.mean_ms for one in rate.counted))
-        return best if best is not served[0] else None
+        above = next((rate for rate in self.rates if rate.rate_per_s > best.rate_per_s), None)
+        return best if best is not served[0] and above not in late else None
 
     def most_per_s(self) -> float | None:
         """The most that was served of what was offered, over all runs; None before any rate was."""
