@@ -228,6 +228,10 @@ class _SearchLines(Lines):
     def _so_far(self, of: str) -> str:
         return f"run {self._done:,}"
 
+    def _left(self, left_s: float) -> str:
+        """A guess: nobody knows how many runs it takes, fewer where nothing can be told, and more near a limit."""
+        return f"about {span(left_s)} left, if it takes as many runs as most" if left_s else "no run left"
+
     def _outcome(self, recording: Recording) -> str:
         return self._progress.said(recording) or super()._outcome(recording)
 

@@ -407,6 +407,10 @@ class EngineCounts(Record):
     counters: list[EngineCounter]
 
 
+AT_WORK = "sessions at work"  # the engine's figure of sessions that had something to do when it was asked
+AT_WORK_IN = "at work: "  # before what some of those were seen in, in the names of figures; not told: none of them
+
+
 class EngineFigure(Record):
     """One figure of those that the engine was asked for while its work was measured."""
 
