@@ -279,11 +279,23 @@ MYSQL = Family(
     server_shared=True,
 )
 
+FIREBIRD_CLASSIC_BUFFERS = (256, 2048)  # its default, and where copies of pages cost more to keep alike than they save
+
 # By name, in the order in which they are told.
 FAMILIES: Mapping[str, Family] = {family.name: family for family in (SQLITE, FIREBIRD, POSTGRESQL, MYSQL)}
 PRODUCTS: Mapping[str, Product] = {one.name: one for family in FAMILIES.values() for one in family.products}
 # Those that have servers by URL.
 SERVERS: Mapping[str, Family] = {name: family for name, family in FAMILIES.items() if family.server_port is not None}
+
+
+def firebird_buffers(pages: int) -> str:
+    """How many page buffers suit a Firebird database of so many pages, by the server's mode: for all who advise on it."""
+    least, most = FIREBIRD_CLASSIC_BUFFERS
+    return (
+        f"SuperServer has one cache for all connections: give it up to as many buffers as the database has pages, "
+        f"{pages:,}, as far as its memory allows. Classic and SuperClassic have one for each connection: {least:,} to "
+        f"{most:,} (gfix -buffers)."
+    )
 
 
 def of_engine(id: str) -> Family | None:  # noqa: A002
