@@ -289,7 +289,7 @@ SERVERS: Mapping[str, Family] = {name: family for name, family in FAMILIES.items
 
 
 def firebird_buffers(pages: int) -> str:
-    """How many page buffers suit a Firebird database of so many pages, by the server's mode: for all who advise on it."""
+    """How many page buffers suit a database of so many pages, by the server's mode: for all who advise on it."""
     least, most = FIREBIRD_CLASSIC_BUFFERS
     return (
         f"SuperServer has one cache for all connections: give it up to as many buffers as the database has pages, "

@@ -20,13 +20,13 @@ from acidtest.engine import Engine
 from acidtest.engine.compare import spoken
 from acidtest.errors import AcidtestError, BadInput, told
 from acidtest.journal import reader
-from acidtest.journal.diagnosis import Cells, Diagnosis
+from acidtest.journal.diagnosis import DURABLE, Cells, Diagnosis
 from acidtest.journal.models import Journal, Recording
 from acidtest.journal.protocol import Progress
 from acidtest.place import DirectoryPlace, Ledger, machine_facts
 from acidtest.plan import Cell, Plan
 from acidtest.question import Storage, fit
-from acidtest.question.configuration import DURABLE, Configuration
+from acidtest.question.configuration import Configuration
 from acidtest.report import diagnosis as report
 from acidtest.risk import LEVELS
 from acidtest.words import counted

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from acidtest import __version__, conductor
-from acidtest.analysis.health import signs
+from acidtest.analysis.health import AT_RISK, signs
 from acidtest.cli import doctor
 from acidtest.cli.diagnosing.asked import Asked, check_out, database_of, place_of
 from acidtest.cli.diagnosing.cells import measured
@@ -154,8 +154,9 @@ def _inside(course: Course) -> Inside | None:
         course.missing("statistics of its tables", inspected.statistics_said)
     found = signs(inspected)
     says = [f"{one.says} {one.do} ({one.threshold}; {one.source})" for one in found]
-    severe = {one.name: one.says for one in found if one.severity == "severe"}
-    return Inside(findings=says, severe=severe, looked_at=inspected.version, notes=list(inspected.notes))
+    severe = {one.name: f"{one.says} {one.do}" for one in found if one.severity == "severe"}
+    safety = [text for text, one in zip(says, found, strict=True) if one.name in AT_RISK]
+    return Inside(findings=says, severe=severe, safety=safety, looked_at=inspected.version, notes=list(inspected.notes))
 
 
 def _now() -> str:
