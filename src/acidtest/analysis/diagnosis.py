@@ -368,8 +368,8 @@ def _apart(ran: Ran) -> Iterator[str]:
     middle, rate = median(ran.commit_us), median(ran.rates)
     if middle and rate and (mean := 1e6 / rate) >= APART * middle:
         yield (
-            f"a commit, mean (of which the rate is): {_figure(mean)} µs, {mean / middle:.2g} times the median: most of the "
-            "time went into few slow commits, or passed between commits"
+            f"a commit, mean (of which the rate is): {_figure(mean)} µs, {mean / middle:.2g} times the median: most of "
+            "the time went into few slow commits, or passed between commits"
         )
 
 

@@ -19,10 +19,11 @@ from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
 from acidtest.errors import BadInput, not_among
 from acidtest.families import FAMILIES, SERVERS
+from acidtest.journal.models import Scalar
 from acidtest.place import drives_mounted, machine_facts, place_facts
 from acidtest.place.facts import mounts_now
 from acidtest.place.mkfs import can_be_made
-from acidtest.question import QUESTIONS, Answers, Chosen, Question, Storage, StorageKind, parts, toml
+from acidtest.question import QUESTIONS, Answers, Chosen, InForce, Question, Storage, StorageKind, parts, toml
 
 Answer = TypeVar("Answer")
 TIME = "10m"
@@ -44,6 +45,7 @@ class Given:
     force: bool
     sql: tuple[str, ...] = ()
     whole: bool = False  # without levels at which the database may break
+    found: tuple[str, ...] = ()  # "page_size=8192"
 
     def complete(self, *, defaults: bool) -> None:
         """Raise BadInput for what is not said, and cannot be asked; with ``defaults`` only the question has none."""
@@ -77,7 +79,7 @@ def answers(
     found = _sql(given, question, asker)
     engines = _whole(given, question, _engines(given, question, asker), asker)
     storage = _storages(given, question, engines, asker)
-    answered = with_storage(engines, storage)
+    answered = replace(with_storage(engines, storage), found=in_force(given.found, engines))
     if found is not None:
         answered = replace(answered, sql=found.named(given.file or Path(answered.file)))
 
@@ -234,6 +236,32 @@ def _state(offer: Offer) -> str:
     if lack := offer.lack():
         return f"{offer.version}, {lack[0]} → {lack[1]}"
     return f"{offer.version or 'built in'}, ready"
+
+
+def in_force(words: Sequence[str], engines: Sequence[Chosen]) -> InForce | None:
+    """What ``--found`` says is in force on the database in question."""
+    level, settings = "drive", dict[str, Scalar]()
+    if not words:
+        return None
+    if engines[0].url:
+        raise BadInput("--found: these are settings of an engine that acidtest starts", "name one as --engine")
+    specs = {name: one for name, one in catalogue.describe(engines[0].id).setting_specs().items() if not one.by_level}
+    for word in words:
+        name, equals, said = word.partition("=")
+        if not equals:
+            raise BadInput(f"--found {word}: says no value", "write NAME=VALUE, as in page_size=8192")
+        if name == "durability":
+            if said not in engines[0].levels:
+                raise BadInput(not_among("--found durability", said, engines[0].levels))
+            level = said
+            continue
+        if name not in specs:
+            raise BadInput(not_among("--found", name, ["durability", *specs]))
+        value: Scalar = int(said) if said.isdecimal() else {"true": True, "false": False}.get(said, said)
+        if complaint := specs[name].complaint(value):
+            raise BadInput(f"--found {word}: must be {complaint}")
+        settings[name] = value
+    return InForce(settings, level)
 
 
 def chosen(words: Sequence[str]) -> tuple[Chosen, ...]:
