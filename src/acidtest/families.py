@@ -65,6 +65,13 @@ class Family:
     # What its levels do not say: by the beginning of an engine's id, in a few words.
     faults: Mapping[str, str] = field(default_factory=dict)
 
+    # Faults that the engine's own check shows: a regular expression of its words, and what they are known to mean.
+    signs: tuple[tuple[str, str], ...] = ()
+
+    def known_by(self, said: str) -> str:
+        """The known fault that the engine's own check shows by these words; "" where they show none."""
+        return next((means for words, means in self.signs if re.search(words, said)), "")
+
     def risk_on(self, level: str, settings: Settings, filesystem: str, mount_options: str) -> Risk:
         """``risk`` on a file system with these mount options. Where each write is flushed, a crash of the OS or a power
         cut takes what the end of the engine's process takes, and beyond that what it may take at ``drive``."""
@@ -218,6 +225,13 @@ FIREBIRD = Family(
         "file_system_cache_threshold_pages": "filesystemcachethreshold",
     },
     faults={"firebird-": "a known fault can hide committed rows after a crash (acidtest help docs/ENGINES.md)"},
+    signs=(
+        (
+            r"bits \{0x\w+ [^}]*\bempty\b[^}]*\} are not consistent with data page",
+            "the engine's validation warns of pages that are marked as empty and are not: a known fault of Firebird "
+            "hides committed rows so, and gfix -v -full brings them back (acidtest help docs/ENGINES.md)",
+        ),
+    ),
 )
 
 POSTGRESQL = Family(

@@ -36,6 +36,12 @@ class Survival:
     engine_recovery_s: float | None
     repaired: int  # cuts after which the file system had to be repaired
     filesystem_errors: int  # cuts after which its own program found errors
+    # Of those lost: the most commits that one lost in which they could be counted, 0 where none could; and how many
+    # could not, all of them damaged or not.
+    lost_counted_worst: int
+    lost_uncounted: int
+    uncounted_damaged: bool
+    lost_all: bool  # each cut lost every commit that was acknowledged before it, and none shows damage
     cycle_s: float | None
     states: int  # crash states that were built and looked at
     states_per_s: float | None
@@ -119,6 +125,10 @@ def _survival(group: list[Recording]) -> Survival:
         engine_recovery_s=_median(cuts, "engine_recovery_s"),
         repaired=sum(cut.filesystem_repaired for cut in cuts),
         filesystem_errors=sum(cut.filesystem_check == "errors" for cut in cuts),
+        lost_counted_worst=max((cut.fate.lost for cut in lost if cut.fate), default=0),
+        lost_uncounted=sum(cut.fate is None for cut in lost),
+        uncounted_damaged=all(cut.damage for cut in lost if cut.fate is None),
+        lost_all=bool(lost) and len(lost) == len(group) and all(map(_lost_all, lost)),
         cycle_s=_median(cuts, "cycle_s"),
         states=sum(one.looked_at for one in states),
         states_per_s=median(one.per_s for one in states) if states else None,
@@ -133,6 +143,12 @@ def _survival(group: list[Recording]) -> Survival:
         speeds=tuple((one.cut.verdict, per_s) for one in group if one.cut and (per_s := speed(one)) is not None),
         witness=max((r for r in group if _badness(r) > (False, False, 0)), key=_badness, default=None),
     )
+
+
+def _lost_all(cut: Cut) -> bool:
+    """Whether all that was acknowledged is missing, and what is there is whole; of crash states nobody asks."""
+    fate = cut.fate
+    return fate is not None and not cut.states and fate.lost == fate.acknowledged > 0 and cut.damage == []
 
 
 def is_silent(cut: Cut) -> bool:
