@@ -18,6 +18,7 @@ from acidtest.cli.spans import seconds_of
 from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
 from acidtest.errors import BadInput, not_among
+from acidtest.experiment.reader import FIRST_SERVER
 from acidtest.families import FAMILIES, SERVERS
 from acidtest.journal.models import Scalar
 from acidtest.place import drives_mounted, machine_facts, place_facts
@@ -267,7 +268,7 @@ def in_force(words: Sequence[str], engines: Sequence[Chosen]) -> InForce | None:
 def chosen(words: Sequence[str]) -> tuple[Chosen, ...]:
     """Ids of engines, and URLs of servers. Raises BadInput."""
     urls = [word for word in words if "://" in word]
-    names = ["mine" if number == 1 else f"mine_{number}" for number in range(1, len(urls) + 1)]
+    names = [FIRST_SERVER if number == 1 else f"{FIRST_SERVER}_{number}" for number in range(1, len(urls) + 1)]
     servers = {url: _server(name, url) for name, url in zip(names, urls, strict=True)}
     return tuple(servers[word] if word in servers else _engine(word) for word in dict.fromkeys(words))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +35,7 @@ from acidtest.report import diagnosis as report
 
 PROBE_S, PROBE_SHARE = 10.0, 0.15  # of the time, and never longer
 INSIDE_SHARE = 0.2  # of the time, to look into the database
+REFUSED = re.compile(r"password|access denied", re.IGNORECASE)  # a server that answers, and asks who is there
 INSIDE_BYTES_PER_S = 100e6  # that its pages are assumed to be read with
 
 
@@ -146,8 +148,8 @@ def _inside(course: Course) -> Inside | None:
         # Reading it whole is left out: that would empty it from the file cache, which slows down whoever uses it.
         inspected = inspect(course.asked.database, Options(False, longest_s, pages_s=longest_s), lambda *_: None)
     except AcidtestError as error:
-        if course.database.bytes is None:  # a server that cannot be asked is not the one in question
-            raise
+        if course.database.bytes is None and not REFUSED.search(error.message):
+            raise  # a server that cannot be reached is not the one in question
         course.missing(report.INSIDE, told(error))
         return None
     if inspected.statistics is None and inspected.statistics_said:
