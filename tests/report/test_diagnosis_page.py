@@ -162,6 +162,9 @@ def test_what_is_about_safety_alone_is_no_reason_for_slowness() -> None:
     inside = next(each for each in found.answer.bottlenecks if each.name == "the database inside")
     assert inside.figures == (old,)
     assert f"safety: {off}" in where(found)
+    one.inside.severe = {"forced-writes-off": off}
+    assert not any(line.startswith("safety: ") for line in where(report(one, None, journal))), "it stands at the top"
+    one.inside.severe = {}
     one.inside.findings = [off]
     inside = next(each for each in report(one, None, journal).answer.bottlenecks if each.name == "the database inside")
     assert inside.standing == "unlikely"

@@ -398,7 +398,8 @@ def where(results: Report) -> list[str]:
     if held.inside:
         lines.append(f"looked into: {harmless(held.inside.looked_at)}")
         lines += [f"note: {harmless(one)}" for one in held.inside.notes]
-        lines += [f"safety: {harmless(one)}" for one in held.inside.safety]
+        said = tuple(held.inside.severe.values())  # which stands at the top, with what to do
+        lines += [f"safety: {harmless(one)}" for one in held.inside.safety if not one.startswith(said)]
     return [*lines, *(f"doubtful: {one.what}: {harmless(one.detail)}" for one in held.doubts)]
 
 

@@ -14,8 +14,8 @@ from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError
 from acidtest.families import of_engine
 from acidtest.journal.diagnosis import Cells, Next
-from acidtest.journal.models import Scalar
 from acidtest.question import QUESTIONS, InForce, Storage, fit
+from acidtest.question.text import Scalar
 
 NEXT_TIME = "10m"
 NEXT_QUESTIONS = {  # by the first bottleneck: a question of acidtest init, and why
@@ -57,7 +57,8 @@ def found_of(cells: Cells) -> InForce | None:
     if not name:
         return None
     by_level = {key for key, one in catalogue.find(cells.engine).setting_specs().items() if one.by_level}
-    kept = {key: value for key, value in cells.settings[name].items() if key not in by_level}
+    held_there = cells.settings[name].items()
+    kept = {key: value for key, value in held_there if key not in by_level and value is not None}
     held = InForce(kept, cells.levels[name])
     family = of_engine(cells.engine)
     cache = held.of(family.cache.setting) if family else None
