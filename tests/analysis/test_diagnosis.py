@@ -98,7 +98,7 @@ def test_commits_that_are_made_to_wait_are_held_against_those_that_do_not(each_u
     found = of(answer, "the drive's flush")
     assert found.standing == "unlikely" and then in found.says
     rate = "400" if each_us == 2_500 else "20"
-    said = f"With Forced Writes on the workload commits reaches {rate} transactions a second; as it was found, 50,000"
+    said = f"With Forced Writes on the rate of commits is {rate} a second; as it was found it is 50,000, which is"
     assert said in found.says
     assert any("found-durable: flushes of the device for each commit: 2" in one for one in found.figures)
     (waited,) = answer.waited

@@ -185,8 +185,8 @@ class Waited:
         """In one sentence."""
         rates = [median(one.rates) or 0.0 for one in (self.durable, self.found)]
         return (
-            f"{durably} the workload {self.workload} reaches {_figure(rates[0])} transactions a second; as it was "
-            f"found, {_figure(rates[1])}, which is {_times(self.ratio)} as many."
+            f"{durably} the rate of {self.workload} is {_figure(rates[0])} a second; as it was found it is "
+            f"{_figure(rates[1])}, which is {_times(self.ratio)} as high."
         )
 
 
@@ -367,9 +367,10 @@ def _apart(ran: Ran) -> Iterator[str]:
     """Where few commits take most of the time, the mean, which is what a rate is of."""
     middle, rate = median(ran.commit_us), median(ran.rates)
     if middle and rate and (mean := 1e6 / rate) >= APART * middle:
+        above = counted(mean / middle, "time", spec=".2g")
         yield (
-            f"a commit, mean (of which the rate is): {_figure(mean)} µs, {mean / middle:.2g} times the median: most of "
-            "the time went into few slow commits, or passed between commits"
+            f"a commit, mean (of which the rate is): {_figure(mean)} µs, {above} the median: most of the time went into "
+            "few slow commits, or passed between commits"
         )
 
 
