@@ -369,8 +369,8 @@ def _apart(ran: Ran) -> Iterator[str]:
     if middle and rate and (mean := 1e6 / rate) >= APART * middle:
         above = counted(mean / middle, "time", spec=".2g")
         yield (
-            f"a commit, mean (of which the rate is): {_figure(mean)} µs, {above} the median: most of the time went into "
-            "few slow commits, or passed between commits"
+            f"a commit, mean (of which the rate is): {_figure(mean)} µs, {above} the median: most of the time went "
+            "into few slow commits, or passed between commits"
         )
 
 
