@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acidtest.cli.answering import in_force
+from acidtest.cli.answering import agreeing, in_force
 from acidtest.cli.diagnosing.next import found_of
 from acidtest.errors import BadInput
 from acidtest.journal.diagnosis import Cells
@@ -91,3 +91,10 @@ def test_found_as_an_option() -> None:
 def test_what_is_wrong_of_it_is_refused(found: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         in_force((found,), engines("firebird"))
+
+
+def test_levels_that_contradict_what_is_in_force_are_left_out() -> None:
+    found = InForce({"journal_mode": "delete"}, "drive")
+    (engine,) = agreeing(engines("sqlite"), found)
+    assert "os" not in engine.levels and "drive" in engine.levels
+    assert agreeing(engines("sqlite"), None) == engines("sqlite")

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -80,7 +81,8 @@ def answers(
     found = _sql(given, question, asker)
     engines = _whole(given, question, _engines(given, question, asker), asker)
     storage = _storages(given, question, engines, asker)
-    answered = replace(with_storage(engines, storage), found=in_force(given.found, engines))
+    found_there = in_force(given.found, engines)
+    answered = replace(with_storage(agreeing(engines, found_there), storage), found=found_there)
     if found is not None:
         answered = replace(answered, sql=found.named(given.file or Path(answered.file)))
 
@@ -237,6 +239,19 @@ def _state(offer: Offer) -> str:
     if lack := offer.lack():
         return f"{offer.version}, {lack[0]} → {lack[1]}"
     return f"{offer.version or 'built in'}, ready"
+
+
+def agreeing(engines: tuple[Chosen, ...], found: InForce | None) -> tuple[Chosen, ...]:
+    """The engines with those levels alone that do not contradict the settings that are in force."""
+    if found is None or len(engines) > 1:
+        return engines
+    engine = catalogue.describe(engines[0].id)
+    levels = []
+    for level in engines[0].levels:
+        with suppress(BadInput):
+            engine.durability(level, found.settings)
+            levels.append(level)
+    return (replace(engines[0], levels=tuple(levels)),)
 
 
 def in_force(words: Sequence[str], engines: Sequence[Chosen]) -> InForce | None:
