@@ -206,6 +206,33 @@ def test_a_generator_that_is_the_bottleneck_is_named() -> None:
     assert 785 < found.confirmed.rate_per_s < 800
 
 
+def test_a_generator_that_is_late_at_every_rate_ends_the_search_without_going_further_down() -> None:
+    found, taken = answered(lambda rate: run(rate, 8, "generator"))
+    assert (found.ending, found.confirmed) == ("generator", None)
+    assert min(one.step.rate_per_s or math.inf for one in taken) == pytest.approx(250, rel=0.01)
+    # Nor does it further down, where lower rates have too few transactions for a percentile.
+    found, _ = answered(lambda rate: run(rate, 8, "generator" if rate > 200 else "too few"))
+    assert found.ending == "generator"
+
+
+def test_confirming_ends_where_the_generator_was_late_at_each_rate() -> None:
+    seen: set[float] = set()
+
+    def curve(rate: float) -> SearchRun:
+        fresh = rate in seen or 300 < rate < 699
+        seen.add(rate)
+        return run(rate, 8, "generator") if fresh else run(rate, rate / 700)
+
+    found, taken = answered(curve)
+    assert (found.ending, found.confirmed) == ("generator", None)
+    assert min(one.step.rate_per_s or math.inf for one in taken) > 200
+
+
+def test_a_server_that_holds_no_rate_is_still_said_to_where_the_generator_was_late_higher_up() -> None:
+    found, _ = answered(lambda rate: run(rate, 8, "generator" if rate > 800 else "limit"))
+    assert found.ending == "none"
+
+
 def test_a_limit_that_is_never_crossed_is_said_so() -> None:
     found, taken = answered(lambda rate: run(rate, 0.2))
     assert found.ending == "open"

@@ -69,7 +69,10 @@ def ran(
         ([recorded(GONE, "os"), recorded(BROKEN, "os"), recorded(factory.cut("unknown"), "os")], 1,
          "In 1 of 3 cuts acknowledged commits were lost or damaged, although nothing permits that; in 1 more, as "
          "permitted by the level or the drive. 1 cut is unknown."),
-        ([recorded(factory.cut("unknown"), "os")], 0, "No loss was found. 1 cut is unknown."),
+        ([recorded(factory.cut("unknown"), "os")], 3, "Nothing is known of a loss: no cut has a verdict. 1 cut is unknown."),
+        ([recorded(factory.cut("unknown"), "os"), recorded(factory.cut(), "drive")], 3,
+         "No loss was found, but of 1 combination nothing is known."),
+        ([recorded(factory.cut("unknown"), "os"), recorded(factory.cut(), "os")], 3, "No loss was found."),
         ([recorded(GONE, "os"), recorded(None, "os", status="invalid", reason="x")], 1, "In 1 of 2 cuts acknowledged commits were lost or damaged, as permitted by the level"),
         ([recorded(GONE, "drive"), recorded(None, "os", status="failed", reason="x")], 3, "In 1 of 2 cuts acknowledged commits were lost or damaged, although nothing permits that."),
     ],
@@ -114,11 +117,35 @@ def test_a_workload_that_does_not_number_its_commits_is_told_what_to_write(
     _, out, _ = ran(monkeypatch, tmp_path, lost, workload=workload)
     note = (
         f"uncounted: workload {workload} does not number transactions, so that only conditions are checked, and no commit is looked "
-        "for; write [workload.numbered] to have those counted that are lost."
+        "for: that they held does not say that nothing was lost. [workload.numbered] has its commits counted."
     )
     assert out.count(note) == 2  # before the first cut, and beneath the table that says "uncounted"
     assert "uncounted" in out.partition("verdict")[2]
     assert note in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_where_no_commit_was_looked_for_a_cut_is_not_called_survived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = recorded(factory.cut(fate=None), "os", "tpcb")
+    code, out, _ = ran(monkeypatch, tmp_path, held, held, workload="tpcb")
+    assert code == 0
+    (row,) = [line.split() for line in out.splitlines() if line.startswith("sqlite")]
+    assert row[:5] == ["sqlite", "os", "conditions", "held", "–"]
+    assert out.rstrip().splitlines()[-3] == "No commit was looked for; the conditions held after each cut."
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Of 1 no commit was looked for, and the conditions held." in page
+    assert '<td class="n">2</td><td class="n">–</td>' in page  # of 2 cuts none is said to have survived
+    (tmp_path / "json").mkdir()
+    _, told, _ = ran(monkeypatch, tmp_path / "json", held, held, workload="tpcb", json_=True)
+    (combination,) = json.loads(told)["combinations"]
+    found = [combination[name] for name in ("verdict", "survived", "conditions_held", "commits_lost_worst")]
+    assert found == ["unknown", 0, 2, None]
+
+
+def test_a_cut_of_which_nothing_is_known_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _, said = ran(monkeypatch, tmp_path, recorded(factory.cut("unknown"), "os"), recorded(factory.cut(), "os"))
+    assert (code, said) == (3, "Of some cuts it is not known what survived: see above.\n")
 
 
 def test_of_numbered_transactions_nothing_is_uncounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

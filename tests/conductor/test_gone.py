@@ -154,18 +154,30 @@ def test_a_server_by_url_that_went_away_is_named_with_what_to_do() -> None:
     )
 
 
-def test_a_statement_that_a_server_refuses_is_to_be_mended(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = Refused("loading: shop/first.sql:3: could not determine data type of parameter $1")
+CAST = ", or, where the type of a parameter is the trouble, write cast(:name as integer)"
+
+
+@pytest.mark.parametrize(
+    ("said", "cast"),
+    [
+        ("could not determine data type of parameter $1", CAST),
+        ("datatype mismatch", CAST),
+        ("Dynamic SQL Error; SQL error code = -804; Data type unknown", CAST),
+        ("operator does not exist: text + integer", CAST),
+        ("integer out of range", ""),
+        ("arithmetic exception, numeric overflow, or string truncation", ""),
+        ('relation "orders" does not exist', ""),
+    ],
+)
+def test_a_statement_that_a_server_refuses_is_to_be_mended(said: str, cast: str) -> None:
+    refused = Refused(f"loading: shop/first.sql:3: {said}")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = Mock(
             spec=ForeignServer, private=False, address=Mock(host="127.0.0.1", port=listening.getsockname()[1])
         )
         server.gone.return_value = None
         server.last_facts.return_value = Mock(source="postgresql://me@here/test")
-        assert why_failed(refused, server) == (
-            f"{refused.message}; mend the statement there; where the type of a parameter is not known, write "
-            "cast(:name as integer)"
-        )
+        assert why_failed(refused, server) == f"{refused.message}; mend the statement there{cast}"
         gone = why_failed(Refused("opening the database: no such user"), server)
     assert gone.endswith("see whether the server still runs and lets acidtest in")
     assert why_failed(refused, server).endswith("see whether the server still runs and lets acidtest in")

@@ -61,6 +61,7 @@ UNCHECKED = [ran()[0], ran()[1].model_copy(update={"checks_after": None})]
         "what shows later, as checkpoints do": "no run was longer than ",
     }, ["consistency conditions"]),
     (ran(), was_cut("survived"), {}, ["power cut"]),
+    (ran(), was_cut("survived", fate=None), {"whether commits survive a power cut": "no commit was looked for after the cuts"}, []),
     (ran(terminals=4), [], {}, ["clients in each other's way"]),
     (ran(database_bytes=20 * 1024**3), [], {}, ["reads from the drive"]),
     (ran(memory=memory(limit_mib=2)), [], {}, ["reads from the drive"]),

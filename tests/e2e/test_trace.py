@@ -108,7 +108,10 @@ def test_a_server_of_the_users_own_cannot_be_watched(acidtest, tmp_path: Path) -
     )
     ran = acidtest("trace", file)
     assert ran.returncode == 2
-    assert "observe is for engines" in ran.stderr
+    assert "mine is a server by URL" in ran.stderr
+    assert "acidtest run" in ran.stderr
+    assert "observe" not in ran.stderr, "which nobody has written"
+    assert len(ran.stderr.strip().splitlines()) <= 2
 
 
 def test_on_a_simulated_disk_a_commit_is_seen_in_every_layer(acidtest, tmp_path: Path) -> None:

@@ -188,3 +188,24 @@ def test_the_place_is_a_factor_as_any_other() -> None:
     cells = plan.make(parse(text, "x.toml")).combinations()
     assert [cell.place.path for cell in cells] == ["/a", "/b"]
     assert [dict(cell.settings) for cell in cells] == [{}, {}]
+
+
+def test_crash_states_take_the_time_that_is_given_to_them() -> None:
+    text = """
+    name = "states"
+    repetitions = 1
+    engine = "sqlite"
+    durability = "drive"
+    [workload.numbered]
+    count = 20
+    [place]
+    kind = "disk"
+    filesystem = "ext4"
+    disk_failure = "crash-states"
+    """
+    (timed,) = plan.make(parse(f"{text}disk_states_s = 600\n", "t.toml")).cells
+    assert 600 <= plan.cell_seconds(timed) < 620
+    (both,) = plan.make(parse(f"{text}disk_states_s = 600\ndisk_states = 10\n", "t.toml")).cells
+    assert plan.cell_seconds(both) < 60
+    (usual,) = plan.make(parse(text, "t.toml")).cells
+    assert plan.cell_seconds(both) < plan.cell_seconds(usual) < 60

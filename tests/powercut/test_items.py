@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from acidtest.errors import CellFailed
 from acidtest.powercut.acknowledgement_log import Acknowledgement, parse
-from acidtest.powercut.items import ITEM_MAX, ItemLog, answers, buffered, fate, planted
+from acidtest.powercut.items import ITEM_MAX, ItemLog, answers, buffered, fate, first_missing_ns, planted
 from acidtest.powercut.load import Load
 from acidtest.powercut.plug.wire import is_acknowledgement
 from acidtest.powercut.plug.witness import planted as planted_line
@@ -40,6 +40,11 @@ def test_items_are_acknowledged_when_they_arrive(tmp_path: Path) -> None:
         log.close()
     assert [(one.item, one.number, one.count, one.terminal) for one in found] == [("one", 1, 1, 0), ("two", 2, 2, 0)]
     assert all(before <= one.acknowledged_ns <= after for one in found)
+
+
+def test_when_the_oldest_missing_item_came_is_known() -> None:
+    assert first_missing_ns(LOG, {"key-1": "present", "key-2": "missing", "key-3": "missing"}) == 20
+    assert first_missing_ns(LOG, {"key-1": "present", "key-2": "torn", "key-3": "present"}) is None
 
 
 def test_a_witness_reads_the_items_that_it_is_given(tmp_path: Path) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
+from acidtest.errors import CellFailed
 from acidtest.journal.models import Fate, Integrity
+from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.checkers import judge
 from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.program import ProgramInspector, blind_to_loss
 
 KEPT = Fate(acknowledged=2, present=2, lost=0, loaded_lost=0, unacknowledged=0, torn=0, order_broken=False, examples=[])
 GONE = 'item "key-2" was acknowledged and is not there'
@@ -78,3 +83,41 @@ def test_a_program_that_does_not_start_or_says_that_it_is_damaged_has_lost() -> 
     said = Integrity(holds="broken", check="program.check", said="page 3 has no checksum")
     damaged = judge(replace(SOUND, integrity=said))
     assert (damaged.verdict, damaged.damage) == ("lost", ["program.check: page 3 has no checksum"])
+
+
+class _Check(ProgramInspector):
+    """One that answers so, or cannot look."""
+
+    def __init__(self, answer: str | None) -> None:
+        instance = Mock()
+        instance.spec.start = ""
+        super().__init__(instance, Mock())
+        self._answer = answer
+
+    def _start(self) -> None: ...
+
+    def ask(self, asked: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+        if self._answer is None:
+            raise CellFailed("program.check ended with code 1: no such table: sales")
+        return dict.fromkeys(asked, self._answer), []
+
+
+def test_a_check_that_dies_where_everything_is_lost_is_told_before_the_first_cut() -> None:
+    log = [Acknowledgement(0, n, 0, n, 10 * n, 10 * n, f"key-{n}") for n in (1, 2)]
+    blind, mute = blind_to_loss(_Check(None), log)
+    assert blind == ""  # it has noticed that something is wrong
+    assert mute == (
+        "on a disk that had lost everything written since the start, program.check ended with code 1: no such table: "
+        "sales. A cut that takes everything is unknown for that reason, and not lost, until check answers missing for "
+        "each item there"
+    )
+    assert blind_to_loss(_Check("missing"), log) == ("", "")
+    blind, mute = blind_to_loss(_Check("present"), log)
+    assert blind.endswith("does check look there?")
+    assert mute == ""
+
+
+def test_the_time_of_the_oldest_missing_item_is_kept() -> None:
+    evidence = CutEvidence(is_program=True)
+    _Check("missing").inspect(evidence, [Acknowledgement(0, 1, 0, 1, 5, 10, "key-1")])
+    assert evidence.first_missing_ns == 10

@@ -19,6 +19,7 @@ from acidtest.engine import catalogue
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
 from acidtest.question import ENOUGH, QUESTIONS, Answers, Fitted, Question, fit, parts
+from acidtest.question.highest_rate import LIMIT
 from acidtest.question.verdicts import repetitions_for_verdicts, shown_nothing
 from questions import FILESYSTEMS, ONE_OF_FAMILY, SERVER, SHOP, STORAGES, answers, assess
 from support import times
@@ -275,3 +276,10 @@ def test_a_machine_that_can_make_no_file_system_is_told_so() -> None:
         fitted("file-system", answers("sqlite", storage="loop", filesystems=()))
     with pytest.raises(BadInput, match="alone compares nothing"):
         fitted("file-system", answers("sqlite", storage="loop", filesystems=("ext4",)))
+
+
+def test_the_limit_that_is_written_is_that_of_the_documentation() -> None:
+    root = Path(__file__).parents[2]
+    for page in ("README.md", "docs/SEARCH.md"):
+        commands = re.findall(r'acidtest search \S+ --limit "([^"]+)"', (root / page).read_text(encoding="utf-8"))
+        assert set(commands) == {LIMIT}

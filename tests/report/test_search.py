@@ -144,6 +144,61 @@ def test_a_rate_that_does_not_hold_below_one_that_does_is_said_and_then_no_knee(
     assert ("The knee lies near" in told) == (times == 1) == (line.search.knee() is not None)
 
 
+class Busy(Server):
+    """Of a machine that begins arrivals late at rates above ``above``."""
+
+    above = 0.0
+
+    def run(self, rate_per_s: float | None) -> RunResult:
+        shown = super().run(rate_per_s)
+        if rate_per_s is None or rate_per_s < self.above or shown.arrivals is None:
+            return shown
+        late = factory.histogram([90e6] * shown.arrivals.scheduled)
+        arrivals = shown.arrivals.model_copy(update={"lateness": late})
+        return shown.model_copy(update={"latency": factory.histogram([95e6] * 2000), "arrivals": arrivals})
+
+
+def test_a_machine_too_busy_to_offer_the_rates_is_the_answer_and_a_doubt() -> None:
+    experiment = {"search": SPEC, "repetitions": 5}
+    taken = runs("sqlite", Busy("M/D/1", 1.0, 20.0, 1), Asked.of(experiment))
+    held = factory.journal(taken, **experiment)
+    found = results(held)
+    (line,) = found.lines
+    first, *more = sentences(line)
+    assert first.startswith("Cannot tell which rate holds p99 < 20 ms: this machine was too busy to offer the rates.")
+    assert "In 5 of 5 runs that did not hold" in first
+    assert not any("No rate" in one or "too short" in one for one in (first, *more))
+    assert line.ends == "cannot tell"
+    assert line.search.knee() is None, "those latencies are the machine's"
+    (doubt,) = [one for one in found.findings if one.rule.name == "search-generator-late"]
+    assert "nothing here shows what the server can do" in doubt.text
+    assert [one["rule"] for one in found.as_json()["findings"]] == [one.rule.name for one in judge.of_searches(held)]
+
+
+def test_an_older_search_keeps_the_rate_that_it_confirmed_below_a_late_generator() -> None:
+    experiment = {"search": SPEC, "repetitions": 2}
+    asked = Asked.of(experiment)
+    server = Busy("M/D/1", 1.0, 60.0, 1)
+    server.above = 200.0
+    held = runs("sqlite", server, replace(asked, rules=replace(asked.rules, stops=False)))
+    found = replayed(held, asked, judge_of(asked))
+    assert found.confirmed
+    assert not found.untellable
+    assert found.knee() is None, "above it is the generator"
+
+
+def test_the_most_that_was_served_is_of_all_runs(searched: Journal) -> None:
+    for line in results(searched).lines:
+        assert line.search.most_per_s() == max(
+            one.run.served_per_s for one in line.search.taken if one.step.rate_per_s is not None
+        )
+    one = results(searched).lines[0].search
+    full = [taken for taken in one.taken if taken.run.saturated]
+    slow = replace(full[0], run=replace(full[0].run, served_per_s=1.0)) if full else None
+    kept = tuple(slow if taken in full and slow else taken for taken in one.taken)
+    assert (replace(one, taken=kept).most_per_s() or 0) > 500, "a run that broke down is not the most"
+
+
 def test_a_search_of_before_keeps_its_answer() -> None:
     """Its runs were decided on without trying a lone refusal again."""
     experiment = {"search": SPEC, "repetitions": 5}

@@ -68,6 +68,21 @@ def test_an_engine_that_was_not_asked_is_said_to_be_so() -> None:
     assert "engine not asked for where it stood" in " ".join(" ".join(shown(held(None), 140)).split())
 
 
+def test_the_log_of_a_server_by_url_is_not_seen_rather_than_empty() -> None:
+    journal = held(told())
+    assert "its log nothing" in " ".join(" ".join(shown(without_log(journal, "directory"), 140)).split())
+    text = " ".join(" ".join(shown(without_log(journal, "server"), 140)).split())
+    assert "its log not seen" in text
+    (row,) = results(without_log(journal, "server")).as_json()["rows"]
+    assert (row["stalls"][0]["log"], row["stalls"][0]["log_seen"]) == ([], False)
+
+
+def without_log(journal: Journal, place: str) -> Journal:
+    (one,) = journal.recordings
+    place_ = one.place.model_copy(update={"kind": place})
+    return journal.model_copy(update={"recordings": [one.model_copy(update={"log_lines": [], "place": place_})]})
+
+
 def test_what_stands_still_is_said_too() -> None:
     samples = factory.engine_samples({"written": [7] * 11})
     assert "nothing that it counts moved" in " ".join(" ".join(shown(held(samples), 140)).split())

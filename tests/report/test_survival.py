@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 
 from acidtest.analysis.survival import survivals
 from acidtest.cli import app
-from acidtest.journal.models import Cut, Journal, Recording, States
+from acidtest.journal.models import Cut, Journal, Promise, Recording, States
 from acidtest.report.charts import VERDICTS
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import as_json, page_tables, print_survival
@@ -104,6 +105,80 @@ def test_crash_states_have_no_speed() -> None:
     )
     (row,) = survivals([recording(cut=cut("lost", states=states))])
     assert row.commits_per_s is None
+
+
+def of_states(survived: int = 60, lost: int = 0, **changes: Any) -> Recording:
+    states = States(
+        looked_at=survived + lost, survived=survived, lost=lost, unknown=0, per_s=2.0, writes=5, flushes=2, drawn=50,
+        shortest=None, exercised={"database": (2, 5), "log": (3, 3)}, damaged=0,
+    )  # fmt: skip
+    verdict = "lost" if lost else "survived"
+    checks = {"acknowledged-commits-are-there": verdict, "file-system-check": "unknown"}
+    made = cut(verdict, failure="crash-states", states=states, fate=None, checks=checks, damage=[], **changes)
+    return recording({"workload": "numbered", "engine": "sqlite", "durability": "drive"}, cut=made)
+
+
+def test_crash_states_are_counted_as_states_and_say_what_they_would_have_shown() -> None:
+    out = printed(journal([of_states()]))
+    assert " survived  60 of 60 states " in out
+    assert (
+        "No loss was found. 50 crash states drawn by lot would have shown, at 95 %, a loss in 5.8 % of such states of "
+        "the same load; a rarer one may be there." in out
+    )
+    assert (
+        "the loss of pending blocks, of each kind at each flush: database at 3 of 5 (no crash state lacks any there)"
+        in out
+    )
+    assert "the file system's own check of crash states (it is not run on them)" in out
+    assert "could not run after" not in out
+    assert "45 of 60 states" in printed(journal([of_states(45, 15)]))
+
+
+def test_a_check_of_the_file_system_that_could_not_run_says_why() -> None:
+    missed = cut(checks={"file-system-check": "unknown"}, filesystem_check="unknown", filesystem_said="no such program")
+    out = printed(journal([recording(cut=missed), recording(repetition=2, cut=cut())]))
+    assert "the file system's own check (it could not run after 1 of 2 cuts: no such program)" in out
+
+
+def test_the_worst_cut_is_the_one_that_lost_most_and_the_kept_one_is_told_beside_it() -> None:
+    few = cut("lost", lost=3, lost_ms=40.0, state="out/acidtest-states/a.json", damage=[])
+    many = cut("lost", lost=30, lost_ms=31234.4, damage=[])
+    levels = {"workload": "numbered", "engine": "sqlite", "durability": "drive"}
+    held = journal([recording(levels, cut=few), recording(levels, 2, cut=many)])
+    (row,) = survivals(held.recordings)
+    assert (row.witness, row.kept) == (held.recordings[1], held.recordings[0])
+    assert (row.lost_commits_worst, row.lost_ms_worst) == (30, 31234.4)
+    out = printed(held)
+    assert f"lost: {held.recordings[1].cell}" in out
+    assert "acidtest powercut --replay out/acidtest-states/a.json" in out
+    assert "31,234" in out
+    assert "oldest loss ms: for how long the oldest of the missing commits had been acknowledged before the cut." in out
+    assert as_json(held)["combinations"][0]["lost_ms_worst"] == 31234.4
+    alone = printed(journal([recording(levels, cut=few)]))
+    assert alone.count("--replay") == 1
+
+
+def test_reasons_that_are_not_shown_are_no_items() -> None:
+    reasons = [f'item "{n}" was acknowledged and is not there' for n in range(5)]
+    assert "  and 3 more reasons\n" in printed(journal([recording(cut=cut("lost", lost=691, reasons=reasons))]))
+
+
+def test_a_program_that_lost_is_told_where_to_say_that_it_may() -> None:
+    lost = recording(cut=cut("lost", lost=3, damage=[])).model_copy(
+        update={"durability": "fast", "promise": Promise(may_lose="", may_break=False)}
+    )
+    hint = "if less is promised at level fast, say so: may_lose under [program.durability.fast]"
+    assert hint in printed(journal([lost]))
+    announced = lost.model_copy(update={"promise": Promise(may_lose="the last second", may_break=False)})
+    assert hint not in printed(journal([announced]))
+
+
+def test_a_loss_whose_items_came_in_bursts_says_that_its_figures_say_little() -> None:
+    checks = {"acknowledged-commits-are-there": "lost", "acknowledgements-come-one-by-one": "unknown"}
+    note = "several items came in one write: how many were lost, how old they were and the items a second say little"
+    assert note in printed(journal([recording(cut=cut("lost", lost=9, checks=checks))]))
+    sound = checks | {"acknowledgements-come-one-by-one": "survived"}
+    assert note not in printed(journal([recording(cut=cut("lost", lost=9, checks=sound))]))
 
 
 def test_what_the_engine_did_after_a_failed_flush_is_told() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from unittest.mock import Mock
 
@@ -15,7 +16,7 @@ from acidtest.errors import BadInput
 from acidtest.finding import together, wording
 from acidtest.journal.models import Journal
 from acidtest.report.numbers import interval, number, percent
-from acidtest.report.results import Results, _Notes, results
+from acidtest.report.results import Notes, Results, results
 from acidtest.report.side_by_side import side_by_side, unlike
 from acidtest.report.terminal import print_results
 from factory import grown_logs, journal, limited, loaded, recording, study, tpcc
@@ -69,7 +70,7 @@ def test_every_finding_has_a_number_beside_a_figure_and_its_words_below(found: R
 
 def test_a_finding_keeps_its_number_when_others_come_between(found: Results) -> None:
     first, second, *_ = found.findings
-    notes = _Notes({})
+    notes = Notes({})
     assert [notes.number(one) for one in (first, second, first, second)] == [1, 2, 1, 2]
 
 
@@ -238,6 +239,70 @@ def test_side_by_side_names_what_else_differs() -> None:
     printed = console.file.getvalue()  # type: ignore[attr-defined]
     assert re.search(r"A commits/s +B commits/s", printed)
     assert "differs: machine kernel: A Linux 6.1, B Linux 6.12" in printed
+
+
+def compared(a: Journal, b: Journal, width: int = 160) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    side_by_side(a, b).show(console)
+    return " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
+
+
+def ran(
+    rates: Sequence[float], on: str = "2026-03-02", waive: dict[str, str] | None = None, **workload: object
+) -> Journal:
+    held = []
+    for n, rate in enumerate(rates, start=1):
+        one = recording(repetition=n, started_at=f"{on}T10:00:00.000+00:00", ended_at=f"{on}T10:09:00.000+00:00")
+        held.append(
+            one.model_copy(
+                update={
+                    "workload": one.workload | workload,
+                    "result": one.result.model_copy(update={"goodput_per_s": rate}),
+                }
+            )
+        )
+    return journal(held, **({"waive": waive} if waive else {}))
+
+
+def test_side_by_side_has_the_doubts_of_both_runs_beside_their_rates() -> None:
+    apart, steady = (100, 60, 140, 80, 120), (200, 201, 202, 203, 204)
+    found = side_by_side(ran(apart), ran(steady, "2026-03-03"))
+    (row,) = found.as_json()["rows"]
+    spread = next(n for n, one in enumerate(found.findings, start=1) if one.rule.name == "wide-spread")
+    assert spread in row["a_findings"]
+    assert spread not in row["b_findings"]
+    assert set(row["a_findings"] + row["b_findings"]) == set(range(1, len(found.findings) + 1))
+    text = compared(ran(apart), ran(steady, "2026-03-03"))
+    mark = str(spread).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    assert text.count(mark) >= 2
+    assert "The repetitions lie 80% of their median apart" in text
+    assert "A was measured 2026-03-02 10:00 to 10:09 UTC, B 2026-03-03 10:00 to 10:09 UTC: they differ in time" in text
+    assert "run A, B and A again" in text
+    assert "Nothing else differs that is recorded: machine" in text
+
+
+def test_a_doubt_that_one_run_sets_aside_is_not_set_aside_for_the_other() -> None:
+    apart = (100, 60, 140, 80, 120)
+    found = side_by_side(ran(apart, waive={"wide-spread": "known"}), ran(apart))
+    of = [one for one in found.findings if one.rule.name == "wide-spread"]
+    assert sorted(one.waiver for one in of) == ["", "known"]
+    (row,) = found.as_json()["rows"]
+    assert row["a_findings"] != row["b_findings"]
+
+
+def test_side_by_side_names_what_differs_in_the_workload() -> None:
+    files = {"order.sql": "a" * 64, "schema.sql": "c" * 64}
+    first = ran([100.0] * 5, files=files, path="orders")
+    second = ran([100.0] * 4, files=files | {"order.sql": "b" * 64}, path="other", duration_s=60.0)
+    assert side_by_side(first, second).different == [
+        {"what": "workload duration_s", "a": "12.0", "b": "60.0"},
+        {"what": "workload path", "a": "orders", "b": "other"},
+        {"what": "commits/order.sql", "a": f"sha256 {'a' * 16}", "b": f"sha256 {'b' * 16}"},
+        {"what": "repetitions that count", "a": "5", "b": "4"},
+    ]
+    text = compared(first, second)
+    assert "differs: commits/order.sql: A sha256 aaaaaaaaaaaaaaaa, B sha256 bbbbbbbbbbbbbbbb" in text
+    assert "Nothing else differs" not in text
 
 
 @pytest.mark.parametrize("factor", ["durability", "place.filesystem"])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from acidtest.analysis.announced import losses
+from acidtest.analysis.survival import said_of_cut
 from acidtest.journal.models import Recording
 
 ALONE = "none"  # the mode of a server without a replica
@@ -105,7 +106,7 @@ def _outcome(group: Sequence[Recording]) -> Outcome:
     looked_on = " or ".join(servers) or ("primary" if done and done[0].failure == "cut" else "")
     return Outcome(
         cuts=len(group),
-        survived=sum(cut.verdict == "survived" for cut in done),
+        survived=sum(said_of_cut(cut) == "survived" for cut in done),
         lost=sum(cut.verdict == "lost" for cut in done),
         unannounced=sum(losses(one)[1] > 0 for one in group),
         lost_commits=tuple(cut.fate.lost for cut in done if cut.fate is not None),

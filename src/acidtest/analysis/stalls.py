@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from acidtest.journal.models import DeviceSample, EngineSamples, LogLine, Recording
+from acidtest.journal.models import AT_WORK, AT_WORK_IN, DeviceSample, EngineSamples, LogLine, Recording
 from acidtest.journal.protocol import RunResult, Second
 
 SHARE = 0.5
@@ -67,6 +67,7 @@ class Stall:
     device: DeviceThen | None  # None where the device was not sampled
     engine: tuple[FigureThen, ...] | None  # by the engine's own account; None where it was not asked at the time
     log: tuple[LogLine, ...]  # of the engine, in these seconds or the one before
+    log_seen: bool = True  # False of a server by URL, whose log acidtest cannot read
 
 
 def of_recording(recording: Recording) -> list[Stall]:
@@ -88,6 +89,7 @@ def of_recording(recording: Recording) -> list[Stall]:
                 device=_device(samples, at_s, until_s),
                 engine=_engine(recording.engine_samples, at_s, until_s) if recording.engine_samples else None,
                 log=tuple(line for line in recording.log_lines if at_s - BEFORE_S <= line.at_s < until_s),
+                log_seen=recording.place.kind != "server",
             )
         )
     return found
@@ -147,6 +149,8 @@ def _engine(samples: EngineSamples, at_s: float, until_s: float) -> tuple[Figure
     """
     found = []
     for place, figure in enumerate(samples.figures):
+        if figure.name == AT_WORK or figure.name.startswith(AT_WORK_IN):
+            continue  # see ``analysis.waits``
         told = [(one.at_s, value) for one in samples.samples if (value := one.values[place]) is not None]
         if figure.rises:
             steps = _steps(told)

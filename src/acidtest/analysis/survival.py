@@ -12,7 +12,9 @@ from acidtest.analysis import power
 from acidtest.analysis.announced import is_unannounced, losses
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Cut, Recording, States, Verdict
+from acidtest.words import counted
 
+HELD = "conditions held"  # and no commit could be looked for
 # Checkers by whose answer file system or engine themselves object to what they find.
 OBJECTIONS = ("file-system-mounts", "engine-starts", "engine-reads-its-data", "engine-check-holds")
 
@@ -24,6 +26,7 @@ class Survival:
     levels: dict[str, str]
     cuts: int  # that were made, those without a verdict included
     survived: int
+    held: int  # in which no commit could be looked for: every check that could run held, and no more is known
     lost: int
     losses_announced: int  # by the level or the drive; of crash states each that lost is a loss
     losses_unannounced: int
@@ -31,6 +34,9 @@ class Survival:
     unknown: int
     acknowledged: int  # commits, before all cuts together
     lost_commits_worst: int | None  # in the cut that lost the most; None where commits of one could not be counted
+    # Before the cut, when the oldest commit that is missing was acknowledged, in the cut where that is longest; None
+    # where none is missing, or no cut tells.
+    lost_ms_worst: float | None
     torn: int  # transactions found in parts, over all cuts
     filesystem_recovery_s: float | None
     engine_recovery_s: float | None
@@ -44,6 +50,7 @@ class Survival:
     lost_all: bool  # each cut lost every commit that was acknowledged before it, and none shows damage
     cycle_s: float | None
     states: int  # crash states that were built and looked at
+    states_survived: int
     states_per_s: float | None
     images: int | None  # different contents of the disk among the states; None in older journals, as the next three
     outcomes: int | None  # different ends that recovery came to, of the load that had the most
@@ -57,20 +64,40 @@ class Survival:
     storage_failure: (
         str | None
     )  # what storage did wrong with its power on, as ``place.disk_failure`` has it; None: power failed
-    # The worst cut that is not survived: one whose loss was not announced first, then one that was kept.
+    # The worst cut that is not survived: one whose loss was not announced first, then the one that lost most.
     witness: Recording | None
+    kept: (
+        Recording | None
+    )  # another cut, what it left being in a state file; None where the witness has one, or none has
 
     @property
     def verdict(self) -> Verdict:
         """Of the combination: that of its worst cut; without any cut nothing is known."""
-        counts: dict[Verdict, int] = {"lost": self.lost, "unknown": self.unknown, "survived": self.survived}
+        unknown = self.unknown + self.held
+        counts: dict[Verdict, int] = {"lost": self.lost, "unknown": unknown, "survived": self.survived}
         verdicts = [verdict for verdict, count in counts.items() if count]
         return merge(*verdicts) if verdicts else "unknown"
 
     @property
     def said(self) -> str:
-        """The verdict in words, which tell whether what is lost was announced."""
+        """The verdict in words: whether what is lost was announced, and that nothing but conditions was looked at."""
+        if self.verdict == "unknown" and self.held and not self.unknown:
+            return HELD
         return "lost, as announced" if self.verdict == "lost" and not self.losses_unannounced else self.verdict
+
+    @property
+    def survived_of(self) -> str:
+        """How many survived of those that were looked at; "–" where no commit was looked for."""
+        if self.held:
+            return "–"
+        if self.states:
+            return f"{self.states_survived:,} of {counted(self.states, 'state')}"
+        return f"{self.survived:,} of {self.cuts:,}"
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether none of its cuts has a verdict, so that nothing is known of a loss."""
+        return not (self.survived or self.held or self.lost)
 
     @property
     def rarest_loss(self) -> float | None:
@@ -107,19 +134,24 @@ def _survival(group: list[Recording]) -> Survival:
     fates = [cut.fate for cut in cuts if cut.fate is not None]
     lost = [cut for cut in cuts if cut.verdict == "lost"]
     states = [cut.states for cut in cuts if cut.states is not None]
-    survived = sum(cut.verdict == "survived" for cut in cuts)
-    counted = [losses(recording) for recording in group]
+    sound = [_is_counted(cut) for cut in cuts if cut.verdict == "survived"]
+    survived, held = sound.count(True), sound.count(False)
+    both = [losses(recording) for recording in group]
+    witness = max((r for r in group if _badness(r) > (False, 0, False)), key=_badness, default=None)
+    kept = next((r for r in group if r.cut and r.status == "done" and r.cut.state), None)
     return Survival(
         levels=group[0].levels,
         cuts=len(group),
         survived=survived,
+        held=held,
         lost=len(lost),
-        losses_announced=sum(announced for announced, _ in counted),
-        losses_unannounced=sum(unannounced for _, unannounced in counted),
+        losses_announced=sum(announced for announced, _ in both),
+        losses_unannounced=sum(unannounced for _, unannounced in both),
         lost_silently=sum(is_silent(cut) for cut in lost),
-        unknown=len(group) - survived - len(lost),
+        unknown=len(group) - survived - held - len(lost),
         acknowledged=sum(fate.acknowledged for fate in fates),
         lost_commits_worst=None if any(cut.fate is None for cut in lost) else max((f.lost for f in fates), default=0),
+        lost_ms_worst=max((cut.lost_ms for cut in cuts if cut.lost_ms is not None), default=None),
         torn=sum(fate.torn for fate in fates),
         filesystem_recovery_s=_median(cuts, "filesystem_recovery_s"),
         engine_recovery_s=_median(cuts, "engine_recovery_s"),
@@ -131,6 +163,7 @@ def _survival(group: list[Recording]) -> Survival:
         lost_all=bool(lost) and len(lost) == len(group) and all(map(_lost_all, lost)),
         cycle_s=_median(cuts, "cycle_s"),
         states=sum(one.looked_at for one in states),
+        states_survived=sum(one.survived for one in states),
         states_per_s=median(one.per_s for one in states) if states else None,
         images=_sum(one.images for one in states),
         outcomes=max((one.outcomes for one in states if one.outcomes is not None), default=None),
@@ -141,7 +174,8 @@ def _survival(group: list[Recording]) -> Survival:
         after_failed_flush=dict(Counter(cut.after_failed_flush for cut in cuts if cut.after_failed_flush)),
         storage_failure=next((cut.failure for cut in cuts if cut.storage is not None), None),
         speeds=tuple((one.cut.verdict, per_s) for one in group if one.cut and (per_s := speed(one)) is not None),
-        witness=max((r for r in group if _badness(r) > (False, False, 0)), key=_badness, default=None),
+        witness=witness,
+        kept=None if witness is None or (witness.cut and witness.cut.state) else kept,
     )
 
 
@@ -149,6 +183,20 @@ def _lost_all(cut: Cut) -> bool:
     """Whether all that was acknowledged is missing, and what is there is whole; of crash states nobody asks."""
     fate = cut.fate
     return fate is not None and not cut.states and fate.lost == fate.acknowledged > 0 and cut.damage == []
+
+
+def _is_counted(cut: Cut) -> bool:
+    """Whether each acknowledged commit was looked for, or the power did not fail and what storage did wrong was.
+
+    Crash states that survived have no fate, for they are many: a checker says whether it looked for commits in them."""
+    if cut.fate is not None or cut.storage is not None:
+        return True
+    return cut.states is not None and (not cut.checks or "acknowledged-commits-are-there" in cut.checks)
+
+
+def said_of_cut(cut: Cut) -> str:
+    """The verdict on one cut; not "survived" where no commit was looked for."""
+    return HELD if cut.verdict == "survived" and not _is_counted(cut) else cut.verdict
 
 
 def is_silent(cut: Cut) -> bool:
@@ -176,13 +224,13 @@ def speed(recording: Recording) -> float | None:
     return cut.fate.acknowledged / cut.at_s
 
 
-def _badness(recording: Recording) -> tuple[bool, bool, int]:
+def _badness(recording: Recording) -> tuple[bool, int, bool]:
     cut = recording.cut
     if cut is None or recording.status != "done" or cut.verdict == "unknown":
-        return False, False, 1
+        return False, 1, False
     if cut.verdict == "survived":
-        return False, False, 0
-    return is_unannounced(recording), cut.state is not None, 2 + (cut.fate.lost if cut.fate else 1 << 40)
+        return False, 0, False
+    return is_unannounced(recording), 2 + (cut.fate.lost if cut.fate else 1 << 40), cut.state is not None
 
 
 def _median(cuts: list[Cut], name: str) -> float | None:

@@ -160,14 +160,20 @@ def _ask_question(asker: Asker) -> Question:
     for name, question in QUESTIONS.items():
         found = means[name]() if name in means else {"state": "ok"}
         lack = "" if found["state"] == "ok" else f"\nnot yet: {found['detail']} → {found['remedy']}"
-        choices.append(Choice(name, question.asks + lack))
+        beside = f" ({question.elsewhere})" if question.elsewhere else ""
+        choices.append(Choice(name, f"{question.asks}{beside}{lack}"))
     return asker.ask("What is to be found out?", _single(_question), choices=choices)
 
 
 def _sql(given: Given, question: Question, asker: Asker | None) -> Found | None:
     if given.sql and not question.takes_sql:
         others = " or ".join(name for name, other in QUESTIONS.items() if other.takes_sql)
-        raise BadInput(f"{question.name}: has a workload of its own, and --sql names another", f"--question {others}")
+        why = (
+            "counts commits, which SQL of yours does not number"
+            if question.name == "power-cut"
+            else "has a workload of its own"
+        )
+        raise BadInput(f"--sql: {question.name} {why}", f"--question {others}")
     if not given.sql and not question.of_sql:
         return None
     if given.sql or asker is None:

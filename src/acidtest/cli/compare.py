@@ -30,9 +30,15 @@ def compare(
 ) -> None:
     """Compare run, probe or diagnosis B with A, row by row, and show what else differs between them."""
     from acidtest.journal import probe
-    from acidtest.journal.reader import NAME, SEARCH
+    from acidtest.journal.reader import CUTS, NAME, SEARCH
 
     for directory in (a, b):
+        if (directory / CUTS).exists() and not (directory / NAME).exists() and not (directory / probe.NAME).exists():
+            raise BadInput(
+                f"{directory}: holds power cuts, which are not compared with those of another directory",
+                "make what differs levels of one experiment; what survived: "
+                f"acidtest report {shlex.quote(str(directory))}",
+            )
         if (directory / SEARCH).exists() and not (directory / NAME).exists():
             raise BadInput(
                 f"{directory}: holds searches for the highest rate, and runs at set rates are what is compared",

@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, planning, stopping
-from acidtest.errors import BadInput, MachineLacks
+from acidtest.cli.powercut import exit_by_verdicts
+from acidtest.errors import BadInput
 
 if TYPE_CHECKING:
     from acidtest.plan import Plan
@@ -91,7 +92,6 @@ def witness(
     """On another machine: keep what is acknowledged, have the power cut at moments drawn by lot, and tell what is gone.
 
     Without --switch-off and --switch-on it says when to pull the plug."""
-    from acidtest.analysis.announced import is_unannounced
     from acidtest.cli.report import show_cuts
     from acidtest.cli.run import watching
     from acidtest.powercut import plug
@@ -122,14 +122,7 @@ def witness(
             command=["plug", "witness", *command],
         )
     page = show_cuts(outcome.journal, out, console, json=json)
-    recordings = outcome.journal.recordings
-    if any(recording.status == "failed" for recording in recordings):
-        print("Some cuts could not be made: see above.", file=sys.stderr)
-        raise typer.Exit(3)
-    if any(recording.status == "invalid" or is_unannounced(recording) for recording in recordings):
-        raise typer.Exit(1)
-    if page.unwritten:
-        raise typer.Exit(MachineLacks.exit_code)
+    exit_by_verdicts(outcome.journal.recordings, unwritten=bool(page.unwritten))
 
 
 guests = typer.Typer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from rich.console import Console
 from acidtest.cli import complete, fleets, planning, stopping
 from acidtest.cli.report import show_cuts
 from acidtest.cli.run import watching
-from acidtest.errors import BadInput, MachineLacks
+from acidtest.errors import BadInput, CellFailed, MachineLacks
 from acidtest.words import counted
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ def powercut(
 ) -> None:
     """Cut the power of a simulated disk under each engine, and count acknowledged commits that are lost."""
     from acidtest import powercut as power_cuts
-    from acidtest.analysis.announced import is_unannounced
     from acidtest.report.survival_table import not_numbered
 
     if replay is not None:
@@ -92,13 +91,22 @@ def powercut(
         with stopping.leaving(leaves), watching(console) as watcher:
             outcome = cut_power(planned, file, out, watcher, only=only or (), seed=seed, command=command)
     page = show_cuts(outcome.journal, out, console, json=json)
-    recordings = outcome.journal.recordings
-    if any(recording.status == "failed" for recording in recordings):
+    exit_by_verdicts(outcome.journal.recordings, unwritten=bool(page.unwritten))
+
+
+def exit_by_verdicts(recordings: Sequence[Recording], *, unwritten: bool) -> None:
+    """End with the code that the cuts have come to, or go on where that is 0; ``unwritten``: the page."""
+    from acidtest.analysis.announced import is_unannounced
+
+    if any(one.status == "failed" for one in recordings):
         print("Some cuts could not be made: see above.", file=sys.stderr)
-        raise typer.Exit(3)
-    if any(recording.status == "invalid" or is_unannounced(recording) for recording in recordings):
+        raise typer.Exit(CellFailed.exit_code)
+    if any(one.status == "invalid" or is_unannounced(one) for one in recordings):
         raise typer.Exit(1)
-    if page.unwritten:
+    if any(one.cut is not None and one.cut.verdict == "unknown" for one in recordings):
+        print("Of some cuts it is not known what survived: see above.", file=sys.stderr)
+        raise typer.Exit(CellFailed.exit_code)
+    if unwritten:
         raise typer.Exit(MachineLacks.exit_code)
 
 

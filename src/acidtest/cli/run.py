@@ -169,7 +169,7 @@ class Lines:
         self._done += 1
         self._shown_s = 0.0
         self._console.print(
-            f"[{self._so_far('/')}] {cell.id}: {self._outcome(recording)}; {span(left_s)} left",
+            f"[{self._so_far('/')}] {cell.id}: {self._outcome(recording)}; {self._left(left_s)}",
             soft_wrap=True,
             markup=False,
         )
@@ -177,6 +177,9 @@ class Lines:
     def _so_far(self, of: str) -> str:
         """Cells that have ended, of all."""
         return f"{self._done:,}{of}{self._total:,}"
+
+    def _left(self, left_s: float) -> str:
+        return f"{span(left_s)} left"
 
     def _outcome(self, recording: Recording) -> str:
         return _outcome_text(recording)
@@ -206,7 +209,7 @@ class Bars(Lines):
     def cell_begins(self, cell: plan.Cell, left_s: float) -> None:
         assert self._whole is not None
         assert self._cell is not None
-        self.bars.update(self._whole, status=f"{self._so_far(' of ')}, {span(left_s)} left")
+        self.bars.update(self._whole, status=f"{self._so_far(' of ')}, {self._left(left_s)}")
         self.bars.update(self._cell, description=cell.id, completed=0, status="preparing")
 
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
@@ -231,7 +234,7 @@ class Bars(Lines):
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
         super().cell_ended(cell, recording, left_s)
         assert self._whole is not None
-        self.bars.update(self._whole, completed=self._done, status=f"{self._so_far(' of ')}, {span(left_s)} left")
+        self.bars.update(self._whole, completed=self._done, status=f"{self._so_far(' of ')}, {self._left(left_s)}")
 
 
 def _load_text(loading: conductor.Loading) -> str:
@@ -255,8 +258,10 @@ def _exploring_text(far: conductor.Exploring) -> str:
 def _outcome_text(recording: Recording) -> str:
     if recording.status == "done" and (cut := recording.cut) is not None:
         from acidtest.analysis.announced import is_unannounced
+        from acidtest.analysis.survival import said_of_cut
 
-        verdict = "lost, as announced" if cut.verdict == "lost" and not is_unannounced(recording) else cut.verdict
+        announced = cut.verdict == "lost" and not is_unannounced(recording)
+        verdict = "lost, as announced" if announced else said_of_cut(cut)
         if cut.states is not None:
             states = cut.states
             seen = f", {counted(states.outcomes, 'outcome')}" if states.outcomes is not None else ""

@@ -34,8 +34,8 @@ def search(
         typer.Option(
             "--limit",
             "-l",
-            help='The limit of latency: "p99 < 10 ms", "new_order p90 < 5 s and max < 1 s". Without it, the limit in '
-            "[search] of the file.",
+            help='The limit of latency: "p99 < 10 ms", "new_order p90 < 5 s and max < 1 s". Without it, the one that '
+            "the file sets for searches.",
             autocompletion=complete.limits,
         ),
     ] = None,
@@ -227,6 +227,10 @@ class _SearchLines(Lines):
 
     def _so_far(self, of: str) -> str:
         return f"run {self._done:,}"
+
+    def _left(self, left_s: float) -> str:
+        """A guess: nobody knows how many runs it takes, fewer where nothing can be told, and more near a limit."""
+        return f"about {span(left_s)} left, if it takes as many runs as most" if left_s else "no run left"
 
     def _outcome(self, recording: Recording) -> str:
         return self._progress.said(recording) or super()._outcome(recording)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +52,7 @@ def trace(
 
     planned = _few(planning.planned(file, quick=quick).experiment, transactions)
     chosen = _chosen(planned, engine or [], cell or [])
+    _refuse_unseen(chosen, file)
     console = Console(stderr=json, highlight=False)
     devices = conductor.Devices.named(use_device or [], erase or [])
     leaves = stopping.GOES_ON if out is not None else stopping.NOTHING_KEPT
@@ -125,6 +127,24 @@ def _chosen(planned: plan.Plan, engines: list[str], cells: list[str]) -> plan.Pl
     if not kept:
         raise BadInput("--engine and --cell together leave nothing to run", "leave one of them out")
     return replace(planned, cells=kept)
+
+
+def _refuse_unseen(chosen: plan.Plan, file: Path) -> None:
+    """Raise BadInput where calls of a combination cannot be seen from here, however the experiment asks."""
+    servers = chosen.experiment.servers
+    unseen = list(dict.fromkeys(one.engine for one in chosen.cells if one.engine in servers))
+    if unseen:
+        seen = next((one.engine for one in chosen.cells if one.engine not in servers), None)
+        instead = f"leave it out with --engine {seen}" if seen else "to see calls, trace an engine that acidtest starts"
+        raise BadInput(
+            f"trace: {unseen[0]} is a server by URL, and only calls of an engine that acidtest starts can be watched",
+            f"acidtest run {shlex.quote(str(file))} --out DIR tells what sessions of a PostgreSQL wait for; {instead}",
+        )
+    if any(one.place.kind in ("guest", "machine") for one in chosen.cells):
+        raise BadInput(
+            "trace: calls that an engine makes in a virtual machine cannot be watched from outside",
+            "give another place, or leave those combinations out with --cell",
+        )
 
 
 @contextmanager

@@ -14,9 +14,10 @@ from acidtest.conductor import foreign, memory
 from acidtest.conductor.base import Conductor
 from acidtest.conductor.engines import describe_all
 from acidtest.conductor.watcher import Watcher
-from acidtest.engine import Engine
+from acidtest.engine import Engine, program
 from acidtest.engine.foreign import ForeignServer
-from acidtest.errors import BadInput, Problems
+from acidtest.engine.program import Program
+from acidtest.errors import BadInput, MachineLacks, Problems
 from acidtest.journal.models import Journal
 from acidtest.place import Ledger, check_machine, ready_guests, tracing
 from acidtest.place import admit as admit_to_devices
@@ -94,6 +95,29 @@ def refuse_other_builds(held: Journal, engines: Mapping[str, Engine], where: Pat
                 )
             )
     problems.check()
+
+
+def refuse_other_programs(held: Journal, engines: Iterable[Engine], where: Path) -> list[str]:
+    """Raise BadInput where a program of the user's is another one than that whose power was cut for the journal: its
+    verdicts are repeated as those of the program that is there. Answers what would not have been noticed."""
+    notes = []
+    for engine in engines:
+        before = [one.engine for one in held.recordings if one.engine and one.status != "failed"]
+        if not isinstance(engine, Program) or not before:
+            continue
+        try:
+            engine.ready()
+        except MachineLacks as lack:  # what has run needs nothing
+            notes.append(f"{lack.message}: whether the program has changed since the journal's cuts is not known")
+            continue
+        now = engine.last_facts()
+        if changed := dict.fromkeys(told for facts in before for told in program.changes(facts, now)):
+            raise BadInput(
+                f"{where}: the journal's cuts were made with another version of the program: {'; '.join(changed)}",
+                "give another --out; acidtest report shows the cuts that were made",
+            )
+        notes.append(f"Of the cuts in the journal: {program.unnoticed(before, now)}.")
+    return notes
 
 
 def admit_servers(left: Sequence[Cell], engines: Mapping[str, Engine], where: Path) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from acidtest.conductor.engines import describe_all
 from acidtest.conductor.template import template_keys
-from acidtest.plan import GrowthPace, Plan, cell_seconds
+from acidtest.plan import Cell, GrowthPace, Plan, cell_seconds
 from acidtest.plan.estimate import load_seconds
 
 
@@ -26,6 +26,12 @@ def assumed_seconds(plan: Plan) -> float:
         if not engines[cell.engine].private
     }
     # Of a hundred thousand cells few differ in what their time follows from.
-    alike = {(cell.durability, id(cell.workload)): cell for cell in plan.cells}
-    counts = Counter((cell.durability, id(cell.workload)) for cell in plan.cells)
+    alike = {_alike(cell): cell for cell in plan.cells}
+    counts = Counter(map(_alike, plan.cells))
     return sum(count * cell_seconds(alike[key]) for key, count in counts.items()) + sum(loads.values())
+
+
+def _alike(cell: Cell) -> tuple[object, ...]:
+    """What the time of a cell follows from."""
+    place = cell.place
+    return cell.durability, id(cell.workload), place.kind, place.disk_failure, place.disk_states, place.disk_states_s

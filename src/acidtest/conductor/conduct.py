@@ -64,6 +64,8 @@ def conduct(
     engines = admission.admit(plan, left, conductor, where, devices, watcher)
     if held and left:
         admission.refuse_other_builds(held, {cell.engine: engines[cell.engine] for cell in left}, where)
+    if held and (same := admission.refuse_other_programs(held, engines.values(), where)):
+        watcher.doubts(same)
     if notes := [note for id in dict.fromkeys(cell.engine for cell in left) for note in engines[id].notes()]:  # noqa: A001
         watcher.doubts(notes)
     if released := release_leftovers():

@@ -16,6 +16,13 @@ from acidtest.errors import AcidtestError, told
 from acidtest.files import find_rig
 
 STATEMENT = re.compile(r"(?:^|\s)[^\s:]+\.sql:\d+: ")  # where a statement of the user's stands, before what it led to
+# What engines say where they do not know a parameter's type, or take it for another one.
+OF_TYPE = re.compile(
+    r"data ?type (?:of parameter|unknown|mismatch)|type of parameter|inconsistent types deduced|"
+    r"is of type .* but expression is of type|operator does not exist|function .* is not unique|"
+    r"invalid input syntax for type|conversion error|42P18|42804",
+    re.IGNORECASE,
+)
 ANSWERS_S = 5.0  # for a server that still runs
 
 
@@ -30,7 +37,9 @@ def why_failed(error: AcidtestError | OSError, engine: Engine) -> str:
     if isinstance(error, GeneratorFailed):
         return engine.gone() or told(error)
     if isinstance(error, Refused) and STATEMENT.search(error.message) and (engine.private or _answers(engine)):
-        mend = "mend the statement there; where the type of a parameter is not known, write cast(:name as integer)"
+        mend = "mend the statement there"
+        if OF_TYPE.search(error.message):
+            mend += ", or, where the type of a parameter is the trouble, write cast(:name as integer)"
         return engine.gone() or f"{told(error)}; {mend}"
     if not engine.private and not isinstance(error, RestoreFailed):
         return f"{engine.last_facts().source}: {told(error)}; see whether the server still runs and lets acidtest in"

@@ -13,7 +13,7 @@ from acidtest.analysis import database, hosts, samples
 from acidtest.analysis.database import StatisticsBySize
 from acidtest.analysis.hosts import Hosts
 from acidtest.analysis.samples import Row
-from acidtest.analysis.search import Search, searches
+from acidtest.analysis.search import Search, searches, varying
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.doubts import rules, unchecked
 from acidtest.finding import Evidence, Finding, Rule, Unchecked, rules_of
@@ -33,9 +33,9 @@ def _over(kind: type) -> list[Rule[Any]]:
     return [one for one in _rules() if one.over is kind]
 
 
-def of(subject: Survival | Hosts | PlaceFacts | StatisticsBySize) -> list[Finding]:
-    """What is doubtful about the cuts of a combination, the machines of a fleet, the storage, or a database that
-    grows."""
+def of(subject: Survival | Hosts | PlaceFacts | StatisticsBySize | Search) -> list[Finding]:
+    """What is doubtful about the cuts of a combination, the machines of a fleet, the storage, a database that grows,
+    or a search."""
     return [finding for rule in _over(type(subject)) for finding in rule(subject)]
 
 
@@ -93,8 +93,15 @@ def claimed(journal: Journal) -> list[Row]:
 
 
 def of_searches(journal: Journal) -> list[Finding]:
-    """What is doubtful about a journal of searches."""
-    return without_own(findings(journal, claimed(journal)))
+    """What is doubtful about a journal of searches: how they ended, and the rates that they claim."""
+    found = searches(journal.header, journal.recordings)
+    factors = varying(found)
+    ended = _gathered(
+        replace(doubt, evidence=(where(journal, one.first, levels_of(one.levels, ["workload", *factors])),))
+        for one in found
+        for doubt in of(one)
+    )
+    return [*without_own(findings(journal, claimed(journal))), *ended]
 
 
 def without_own(found: Iterable[Finding]) -> list[Finding]:

@@ -9,7 +9,7 @@ from acidtest import workload
 from acidtest.analysis.announced import PLUG
 from acidtest.analysis.growth import size_text
 from acidtest.analysis.samples import Row
-from acidtest.analysis.survival import Survival, survivals
+from acidtest.analysis.survival import HELD, Survival, said_of_cut, survivals
 from acidtest.finding import Unchecked, listed
 from acidtest.journal.models import Recording
 from acidtest.words import counted
@@ -40,10 +40,12 @@ def _may_write(recording: Recording) -> bool:
 
 
 def _survival(writing: Sequence[Recording], cuts: Sequence[Recording]) -> Iterator[Unchecked]:
-    was_cut = {_of(one) for one in cuts if one.cut is not None and one.status == "done"}
+    done = [one for one in cuts if one.cut is not None and one.status == "done"]
+    was_cut = {_of(one) for one in done if one.cut and said_of_cut(one.cut) != HELD}
+    none = "no commit was looked for after the cuts" if done else "none was made here"
     durable = dict.fromkeys(_of(one) for one in writing if one.durability == "drive" and _of(one) not in was_cut)
     if writing and not was_cut:
-        yield Unchecked("whether commits survive a power cut", "none was made here")
+        yield Unchecked("whether commits survive a power cut", none)
     elif durable:
         names = listed(engine for engine, _ in durable)
         yield Unchecked(f"whether commits of {names} at level drive survive a power cut", "none was made there")
@@ -148,6 +150,7 @@ def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
     if tried := [row for row in rows if row.storage_failure]:
         most = counted(min(row.cuts for row in tried), "trial")
         yield Unchecked("other blocks, writes and moments of what storage does wrong", f"{most} of each combination")
+    yield from _unexercised(rows)
     survived = [row for row in rows if row.verdict == "survived" and not row.storage_failure]
     if explored := [row for row in survived if row.states]:
         yield Unchecked("other states of the disk", _states(min(explored, key=lambda row: row.states)))
@@ -155,6 +158,19 @@ def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
         share = 100 * may_still_lose(min(cuts))
         after = f"after {counted(min(cuts), 'cut')} without a loss"
         yield Unchecked("other moments", f"{after} up to {share:.2g} % of them may still lose some, at 95 %")
+
+
+def _unexercised(rows: Sequence[Survival]) -> Iterator[Unchecked]:
+    """Kinds of blocks that were pending at a flush, and that no state lacked there."""
+    left: dict[str, tuple[int, int]] = {}
+    for row in rows:
+        for kind, (done, of) in (row.exercised or {}).items():
+            before = left.get(kind, (0, 0))
+            left[kind] = before[0] + of - done, before[1] + of
+    if told := [f"{kind} at {never:,} of {of:,}" for kind, (never, of) in left.items() if never]:
+        yield Unchecked(
+            f"the loss of pending blocks, of each kind at each flush: {listed(told)}", "no crash state lacks any there"
+        )
 
 
 def _states(row: Survival) -> str:
@@ -215,9 +231,12 @@ def _is_numbered(kind: str) -> bool:
 
 def _checks(made: Sequence[Recording]) -> Iterator[Unchecked]:
     for check, words in UNKNOWN_CHECKS.items():
-        missed = sum(1 for one in made if one.cut and one.cut.checks.get(check) == "unknown")
-        if missed:
-            yield Unchecked(words, f"it could not run after {missed:,} of {counted(len(made), 'cut')}")
+        missed = [one.cut for one in made if one.cut and one.cut.checks.get(check) == "unknown"]
+        if any(cut.states for cut in missed):
+            yield Unchecked(f"{words} of crash states", "it is not run on them")
+        if failed := [cut for cut in missed if not cut.states]:
+            said = next((f": {cut.filesystem_said}" for cut in failed if cut.filesystem_said), "")
+            yield Unchecked(words, f"it could not run after {len(failed):,} of {counted(len(made), 'cut')}{said}")
 
 
 def _speed(made: Sequence[Recording]) -> Iterator[Unchecked]:

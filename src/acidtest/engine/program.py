@@ -7,8 +7,10 @@ each command is given and must do.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import platform
+import re
 import shutil
 import signal
 import socket
@@ -18,6 +20,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import IO
 
 from acidtest.engine.base import Durability, Engine, Instance, Launcher, Offer, SettingSpec
@@ -34,6 +37,8 @@ FAMILY = "program"  # in place of one
 ENDLESS = 1_000_000_000  # items that ``load`` is to write when power is going to fail
 DATA = "data"  # what lies on the disk that is cut
 ACK = 3  # the descriptor of acknowledgements
+WORD, WRITES = re.compile(r"[^\s;|&<>()'\"`{}=]+"), re.compile(r">\s*\S+")  # of a command of the shell
+FILES_SHOWN = 3
 SAID_MAX = 300  # characters of what a command says last
 # The shell that runs a command, in the folder of the experiment: "$1", "$2". ``load`` is given a pipe as its output.
 SHELL = ("/bin/sh", "-c", 'cd "$1" && exec /bin/sh -c "$2"', "acidtest")
@@ -78,6 +83,7 @@ class Program(Engine):
     def __init__(self, spec: ProgramSpec, where: str = "") -> None:
         self.id, self.spec, self._where = spec.name, spec, f"{where}: " if where else ""
         self._version: str | None = None
+        self._files: dict[str, str] = {}
 
     @property
     def has_procedures(self) -> bool:
@@ -90,13 +96,14 @@ class Program(Engine):
         """Ask for its version, once. Raises MachineLacks where that command fails."""
         if self._version is None:
             self._version = self._asked() if self.spec.version else ""
+            self._files = {} if self.spec.version else named_files(self.spec)
 
     def _asked(self) -> str:
         at, limit_s = f"{self._where}program.version", self.spec.command_limit_s
         try:
             process = subprocess.Popen(
                 [*SHELL, self.spec.folder, self.spec.version],
-                env={**os.environ, **self.spec.environment},
+                env={**_inherited(), **self.spec.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -125,6 +132,7 @@ class Program(Engine):
             architecture=platform.machine().replace("_", "-"),
             source=self.spec.start or self.spec.load,
             mode=FAMILY,
+            files=self._files,
         )
 
     def setting_specs(self) -> Mapping[str, SettingSpec]:
@@ -154,6 +162,51 @@ class Program(Engine):
     def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> ProgramInstance:
         assert durability is not None, "nothing is loaded in bulk"
         return ProgramInstance(self, directory, durability, self._level(durability))
+
+
+def named_files(spec: ProgramSpec) -> dict[str, str]:
+    """The files that the commands of a program name, and that are there, each with its SHA-256: by its path as seen
+    from the experiment's folder. What a command writes to by > is none."""
+    variables = {**os.environ, **spec.environment}
+    found: dict[str, str] = {}
+    for command in (spec.load, spec.check, spec.start, spec.ready, spec.stop, spec.setup):
+        text = Template(WRITES.sub(" ", command)).safe_substitute(variables)
+        for word in WORD.findall(text):
+            path = Path(spec.folder, word)
+            name = word
+            if not path.is_file() and "/" not in word:
+                name = shutil.which(word) or ""
+                path = Path(name)
+            if path.is_file() and path.parts[:2] not in (("/", "proc"), ("/", "sys")):
+                with contextlib.suppress(OSError), path.open("rb") as file:
+                    found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def changes(before: EngineFacts, now: EngineFacts) -> list[str]:
+    """What of a program is not as it was when a cut of a journal was made. Of files that it did not name then, or of
+    which older journals do not tell, nothing is known."""
+    told = []
+    if before.version != now.version:
+        told.append(f"program.version printed {before.version or 'nothing'}, and now prints {now.version or 'nothing'}")
+    for file, sha256 in before.files.items():
+        if now.files.get(file) != sha256:
+            told.append(f"{file} {'has changed' if file in now.files else 'is gone'}")
+    return told
+
+
+def unnoticed(before: Sequence[EngineFacts], now: EngineFacts) -> str:
+    """Where ``changes`` finds nothing: by what the program is the same, and what change of it would not be noticed."""
+    if now.version:
+        return f'the program is taken for the same, for program.version prints "{now.version}" as it did'
+    if not now.files or not all(facts.files for facts in before):
+        return "it is not known whether the program has changed since: let program.version print its version"
+    files = sorted(now.files, key=lambda file: file.startswith("/"))  # those of PATH, which have all of theirs, last
+    shown = files[:FILES_SHOWN] + ([f"{len(files) - FILES_SHOWN:,} more"] if len(files) > FILES_SHOWN else [])
+    return (
+        f"the program is taken for the same: its commands name {', '.join(shown)}, which have not changed; a change of "
+        "what they use in turn is not noticed, unless program.version prints it"
+    )
 
 
 class ProgramInstance(Instance):
@@ -275,7 +328,7 @@ class ProgramInstance(Instance):
         """What every command is given."""
         run = self._run[1] / "run" if self._run else self.directory
         return {
-            **os.environ,
+            **_inherited(),
             **self.spec.environment,
             **self._level.environment,
             "ACIDTEST_DATA": str(self.data),
@@ -313,6 +366,11 @@ class ProgramInstance(Instance):
         if self._run is not None and self._launcher is not None:
             self._launcher.remove_directory(self._run[0])
             self._run = None
+
+
+def _inherited() -> dict[str, str]:
+    """The environment of who runs this, without what makes a program flush that buffers elsewhere."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
 def _free(ports: Sequence[int]) -> list[int]:

@@ -88,6 +88,8 @@ class EngineFacts(Record):
     mode: str  # "embedded", "SuperServer", ...
     # None of an engine that acidtest brings, or of the system's; left out there, as version 0.1 wrote it.
     build: BuildFacts | None = Field(default=None, exclude_if=lambda build: build is None)
+    # Of a program of the user's that tells no version: the files that its commands name, and the SHA-256 of each.
+    files: dict[str, str] = Field(default={}, exclude_if=lambda files: not files)
 
     @property
     def identity(self) -> str:
@@ -403,6 +405,10 @@ class EngineCounts(Record):
     committed: int  # transactions between the readings
     uncertain: int  # of those, under way at the first reading, or ended during it: they may be counted in part
     counters: list[EngineCounter]
+
+
+AT_WORK = "sessions at work"  # the engine's figure of sessions that had something to do when it was asked
+AT_WORK_IN = "at work: "  # before what some of those were seen in, in the names of figures; not told: none of them
 
 
 class EngineFigure(Record):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from statistics import median
 
 from acidtest.families import FAMILIES
@@ -13,6 +14,11 @@ from acidtest.workload import GrowingWorkload
 # Made before anything was measured, for an ordinary solid-state drive; the plan says that it is an assumption.
 ASSUMED_ITEMS_PER_S = 50  # of a program, at levels that are its own
 ASSUMED_COMMITS_PER_S = {"none": 5_000.0, "os": 4_000.0, "drive": 400.0}
+CRASH_STATES = "crash-states"  # place.disk_failure
+ASSUMED_STATES, ASSUMED_STATES_PER_S = (
+    200,
+    10.0,
+)  # where neither number nor time is given; SQLite's are faster
 ASSUMED_OVERHEAD_S = 1.5  # copying the template, opening, checking before and after
 ASSUMED_MACHINE_S = 10.0  # a whole machine, whose processors are emulated, goes on after a cut and checks what is left
 ASSUMED_BOOT_S = 30.0  # it boots, and is tried, once for each combination
@@ -21,9 +27,19 @@ ASSUMED_BOOT_S = 30.0  # it boots, and is tried, once for each combination
 def cell_seconds(cell: Cell) -> float:
     """Seconds that ``cell`` is assumed to take."""
     work = cell.workload
+    if cell.place.disk_failure == CRASH_STATES:
+        return work.run_s(ASSUMED_ITEMS_PER_S) + ASSUMED_OVERHEAD_S + _states_s(cell)
     run_s = work.run_s(ASSUMED_COMMITS_PER_S.get(cell.durability, ASSUMED_ITEMS_PER_S))
     machine_s = ASSUMED_MACHINE_S if _is_machine(cell) else 0.0
     return run_s + work.warmup_s + ASSUMED_OVERHEAD_S + work.copy_s() + machine_s
+
+
+def _states_s(cell: Cell) -> float:
+    """Crash states are looked at for so long, or until so many were; whichever ends first."""
+    number, seconds = cell.place.disk_states, cell.place.disk_states_s
+    if number is None:
+        return ASSUMED_STATES / ASSUMED_STATES_PER_S if seconds is None else seconds
+    return min(number / ASSUMED_STATES_PER_S, seconds if seconds is not None else inf)
 
 
 def _is_machine(cell: Cell) -> bool:

@@ -186,6 +186,7 @@ class Cuts(Conductor):
         yield Begun(first)
         keep: KeepSurvivors | None = partial(keep_survivors, context.out, self._experiment)
         with self._trial(first, context) as (trial, _):
+            _tell_of_check(trial, first, context)
             for cell in cuts:
                 if cell is not first:
                     yield Begun(cell)
@@ -255,6 +256,7 @@ class Cuts(Conductor):
             if isinstance(trial, str):
                 return builder.build(CellOutcome(), "failed", trial)
             assert log is not None
+            _tell_of_check(trial, cell, context)
 
             def action(cell: Cell, evidence: CutEvidence) -> Judgement:
                 loads.append(record(trial, log, cell, evidence))
@@ -342,6 +344,12 @@ class Cuts(Conductor):
                 refuse_to_go_on(context)
                 made = why_failed(error, engine)
             yield made, log
+
+
+def _tell_of_check(trial: Trial | str, cell: Cell, context: RunContext) -> None:
+    """Before the first cut: that a program's check cannot tell the loss of everything."""
+    if isinstance(trial, Trial) and trial.mute_when_empty:
+        context.watcher.doubts([f"{cell.combination}: {trial.mute_when_empty}."])
 
 
 def _at_once(cell: Cell, context: RunContext) -> int:

@@ -168,6 +168,11 @@ def answers(said: str, asked: Sequence[str]) -> tuple[dict[str, str], list[str]]
     return found, damage
 
 
+def first_missing_ns(log: Sequence[Acknowledgement], found: Mapping[str, str]) -> int | None:
+    """When the line of the first acknowledged item came that is not there, of CLOCK_MONOTONIC; None without one."""
+    return min((line.acknowledged_ns for line in log if found[line.item] == MISSING), default=None)
+
+
 def fate(log: Sequence[Acknowledgement], found: Mapping[str, str]) -> Fate:
     """What became of the acknowledged items. An item that is there in parts is no lost one, but torn.
 

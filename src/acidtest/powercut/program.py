@@ -22,7 +22,7 @@ from acidtest.place import Ledger
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.inspector import Inspecting, Kept
-from acidtest.powercut.items import MISSING, ItemLog, answers, fate, named, planted
+from acidtest.powercut.items import MISSING, ItemLog, answers, fate, first_missing_ns, named, planted
 from acidtest.powercut.load import Load
 from acidtest.words import counted
 
@@ -133,6 +133,7 @@ class ProgramInspector(Inspecting):
         if never is not None:
             evidence.planted = "" if found[never] == MISSING else f"{found[never]} for {named(never)}"
         evidence.fate = fate(acknowledged, found)
+        evidence.first_missing_ns = first_missing_ns(acknowledged, found)
         if damage:
             evidence.integrity = Integrity(holds="broken", check="program.check", said="; ".join(damage[:3]))
 
@@ -157,14 +158,28 @@ class _NoneKept:
     is_fresh = True
 
 
-def blind_to_loss(inspector: ProgramInspector, acknowledged: Sequence[Acknowledgement]) -> str:
+LOST_ALL = "on a disk that had lost everything written since the start"
+
+
+def blind_to_loss(inspector: ProgramInspector, acknowledged: Sequence[Acknowledgement]) -> tuple[str, str]:
     """Why the check is no witness, on a disk that has lost every one of these items; "" where it misses all of them.
+    And why it cannot say there what is lost; "" where it can.
 
     A program that does not start there, or whose check cannot look, has noticed that something is wrong.
     """
     evidence = CutEvidence()
     inspector.inspect(evidence, acknowledged)
-    return found_where_lost("on a disk that had lost everything written since the start", evidence.fate)
+    return found_where_lost(LOST_ALL, evidence.fate), mute_where_lost(LOST_ALL, evidence.inspection_error)
+
+
+def mute_where_lost(where: str, inspection_error: str | None) -> str:
+    """What follows for cuts that take everything, where nobody could look; "" where somebody could."""
+    if inspection_error is None:
+        return ""
+    return (
+        f"{where}, {inspection_error}. A cut that takes everything is unknown for that reason, and not lost, until "
+        f"check answers {MISSING} for each item there"
+    )
 
 
 def found_where_lost(where: str, fate: Fate | None) -> str:

@@ -84,6 +84,7 @@ class Trial:
         self._recovery_s = 0.0  # of the engine, the last time
         self._instance: Instance | None = None
         self._blind_to_loss: str | None = None
+        self.mute_when_empty = ""  # why a program's check cannot say that everything is lost; "" it can
         self._buffered: str | None = None
         self._inspector: Inspecting | None = None
         try:
@@ -138,7 +139,7 @@ class Trial:
             self.place.end()
         self._judge_without_cut(evidence)
         if isinstance(self._inspector, program.ProgramInspector):
-            self._blind_to_loss = self._seen_on_a_disk_that_lost(written)
+            self._blind_to_loss, self.mute_when_empty = self._seen_on_a_disk_that_lost(written)
             self._buffered = buffered(written)
 
     def _judge_without_cut(self, evidence: CutEvidence) -> None:
@@ -158,8 +159,8 @@ class Trial:
         self.place.recover()
         return acknowledged
 
-    def _seen_on_a_disk_that_lost(self, written: Sequence[Acknowledgement]) -> str:
-        """As ``CutEvidence.blind_to_loss``, on the kept state, which has none of what was ``written`` since."""
+    def _seen_on_a_disk_that_lost(self, written: Sequence[Acknowledgement]) -> tuple[str, str]:
+        """As ``program.blind_to_loss``, on the kept state, which has none of what was ``written`` since."""
         inspector = self._inspector
         assert isinstance(inspector, program.ProgramInspector)
         self.place.begin()
@@ -256,7 +257,11 @@ class Trial:
             database_bytes=evidence.database_bytes,
             checks_after=evidence.checked,
             cut=cut,
-            warnings=unkept(evidence.unkept) + untimed(evidence.untimed),
+            warnings=[
+                *unkept(evidence.unkept),
+                *untimed(evidence.untimed),
+                *_of_check(self.mute_when_empty),
+            ],
             engine_log=self.instance.log(),
         )
         return builder.build(outcome, status, reason)
@@ -465,6 +470,12 @@ def untimed(why: str) -> list[Warning]:
     """What is told where recovery was to be timed and could not be; nothing without a reason."""
     text = f"Recovery could not be timed: {why}."
     return [Warning(code="recovery-not-timed", about="recovery", text=text)] if why else []
+
+
+def _of_check(mute: str) -> list[Warning]:
+    """What is told where a program's check cannot say that everything is lost; nothing without a reason."""
+    text = f"{mute[:1].upper()}{mute[1:]}."
+    return [Warning(code="check-cannot-tell-a-total-loss", about="verdict", text=text)] if mute else []
 
 
 def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float, state: str | None) -> Cut | None:

@@ -43,6 +43,7 @@ class Question(ABC):
 
     name: ClassVar[str]
     asks: ClassVar[str]  # as a user says it
+    elsewhere: ClassVar[str] = ""  # what is near to it and asked in another way
     storages: ClassVar[tuple[StorageKind, ...]]  # where it can be answered, the usual one first
     # From the one that is wanted most to the one that will do; SCARCE is for too little time.
     rungs: ClassVar[tuple[Rung, ...]] = (Rung(10, 30.0), Rung(None, STEADY_S))

@@ -14,7 +14,7 @@ from acidtest.question.base import ENOUGH, STEADY_S, Question, Rung, Sketch
 from acidtest.question.text import Draft, Line, Table
 
 CACHE_MB = 128  # as of the question of durability: it holds all that is written
-LIMIT = "p99 < 20 ms"
+LIMIT = "p99 < 10 ms"
 EACH = "The rate that is found is confirmed by so many fresh runs."
 
 

@@ -28,6 +28,7 @@ class PowerCut(Question):
 
     name: ClassVar[str] = "power-cut"
     asks: ClassVar[str] = "What survives a power cut?"
+    elsewhere: ClassVar[str] = "of a program of your own: acidtest help docs/YOUR-PROGRAM.md"
     storages: ClassVar[tuple[StorageKind, ...]] = ("disk",)
     of_levels: ClassVar[bool] = True
     no_servers: ClassVar[str] = "the power of a server of yours is not acidtest's to cut"

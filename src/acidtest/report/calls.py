@@ -22,6 +22,8 @@ TIED = {
     "shared_time": "several terminals at once: calls cannot be assigned to commits, so there are only averages",
 }
 LAYERS = {"file_system": "file system", "block": "block layer", "device": "disk"}
+# Names of threads of the kernel that write for others: of journals, of file systems, of devices.
+KERNELS = ("jbd2/", "kworker/", "xfsaild/", "xfs-", "btrfs-", "loop", "dmcrypt", "md", "ksoftirqd/", "swapper", "<")
 OTHERS_MAX = 6  # names of files that were only read or open
 
 
@@ -138,7 +140,10 @@ def beneath(calls: ObservedCalls) -> str:
         + (f" of {number(one.total_us / one.count)} µs" if one.total_us else "")
         for one in calls.storage
     ]
-    return f"Beneath, on this disk, for each commit: {'; '.join(each) or 'nothing was seen'}."
+    return (
+        f"Beneath, on this disk, by all programs of the machine together, for each commit: "
+        f"{'; '.join(each) or 'nothing was seen'}."
+    )
 
 
 def _print_commit(calls: ObservedCalls, console: Console) -> None:
@@ -164,9 +169,11 @@ def _print_typical(typical: TypicalCommit, console: Console) -> None:
         ("at µs", "right"), ("thread", "left"), ("call", "left"), ("file", "left"), ("offset", "right"),
         ("bytes", "right"), ("took µs", "right"),
     )  # fmt: skip
-    for line in typical.lines:
+    for line in shown_lines(typical):
         table.add_row(*line_row(line), style="" if line.layer == "call" else "dim")
     console.print(table)
+    if others := of_others(typical):
+        console.print(others)
     if typical.left_out:
         console.print(f"{counted(typical.left_out, 'more line is', 'more lines are')} left out.")
 
@@ -177,6 +184,38 @@ def heading(typical: TypicalCommit) -> str:
         f"One commit like most ({typical.alike:,} with as many writes and flushes), terminal {typical.terminal}, "
         f"{number(typical.lasted_us)} µs{asked}:"
     )
+
+
+def shown_lines(typical: TypicalCommit) -> list[ObservedLine]:
+    """The lines of the commit: without what other programs of the machine asked of the same disk meanwhile."""
+    return [line for line in typical.lines if not _of_another(line, typical)]
+
+
+def of_others(typical: TypicalCommit) -> str:
+    """In one line what was left out of those lines; "" where nothing was."""
+    others = [line for line in typical.lines if _of_another(line, typical)]
+    if not others:
+        return ""
+    names = list(dict.fromkeys(line.who for line in others))
+    more = f" and {len(names) - OTHERS_MAX:,} more" if len(names) > OTHERS_MAX else ""
+    written = sum(line.bytes or 0 for line in others if "write" in line.what)
+    return (
+        f"On the same disk meanwhile, by threads that made no call for this commit: {counted(len(others), 'request')}, "
+        f"{counted(written, 'byte')} written ({', '.join(names[:OTHERS_MAX])}{more})."
+    )
+
+
+def _of_another(line: ObservedLine, typical: TypicalCommit) -> bool:
+    """Whether a thread of another program asked for it.
+
+    Threads of the engine make calls that are watched. The kernel's own (``jbd2/…``, ``kworker/…``, of a disk) work for
+    whoever waits, and what they do for this commit cannot be told from what they do for others.
+    """
+    if line.layer not in ("block", "file_system") or line.own:
+        return False
+    name = line.who.partition(" ")[0]
+    engine = {one.who for one in typical.lines if one.layer == "call" or one.own}
+    return line.who not in engine and not name.startswith(KERNELS)
 
 
 def line_row(line: ObservedLine) -> tuple[str, ...]:

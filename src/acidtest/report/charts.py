@@ -194,7 +194,7 @@ def survival(named: Sequence[tuple[str, Survival]], title: str = "commits/s befo
     placed = sorted((one for one in named if one[1].commits_per_s), key=lambda one: -(one[1].commits_per_s or 0))
     if not placed:
         return None
-    beside = [f"{row.survived:,} of {row.cuts:,}" for _, row in placed]
+    beside = [row.survived_of for _, row in placed]
     at, left, right, step = vega.places([name for name, _ in placed], beside)
     rows = [
         VERDICTS[row.verdict].fields

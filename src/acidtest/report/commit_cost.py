@@ -47,9 +47,7 @@ def columns(costs: Sequence[CommitCost]) -> list[Column]:
         ]
     if any(cost.survival for cost in costs):
         shown += [
-            Column(
-                "survived", lambda p: f"{p.survival.survived:,} of {p.survival.cuts:,}" if p.survival else "not cut"
-            ),
+            Column("survived", lambda p: p.survival.survived_of if p.survival else "not cut"),
             Column("worst loss", lambda p: worst_text(p.survival) if p.survival else "–", drop=1),
         ]
     return shown

@@ -16,6 +16,7 @@ import pyarrow.parquet
 
 from acidtest.analysis.latency import percentile, values_needed
 from acidtest.analysis.sizes import log_curve
+from acidtest.analysis.survival import said_of_cut
 from acidtest.journal.models import NOT_APPLICABLE, Cut, Journal, Recording
 from acidtest.journal.protocol import Histogram
 
@@ -248,7 +249,7 @@ CUTS = Group(
     "Of a power cut",
     _one("cut"),
     (
-        _of("verdict", TEXT, "", "survived, lost or unknown"),
+        Column("verdict", TEXT, "", "survived, lost, unknown, or conditions held (no commit was sought)", said_of_cut),
         Column("verdict_reason", TEXT, "", "the first reason for which it is not survived", _first_reason),
         _of("failure", TEXT, "", "what was done to the disk"),
         _of("drive", TEXT, "", "what the disk does with flushes"),

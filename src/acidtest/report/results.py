@@ -307,7 +307,7 @@ def results(
     base = journal.header.base
     compared = comparisons(all_rows, base)
     waivers = journal.header.experiment.get("waive", {}) if waivers is None else waivers
-    notes = _Notes(waivers)
+    notes = Notes(waivers)
     tables = []
     for workload, rows in samples.by_workload(all_rows).items():
         factors = tuple(samples.varying(rows))
@@ -374,16 +374,18 @@ def _loads(rows: Sequence[Row], factors: Sequence[str]) -> tuple[Load, ...]:
     return tuple(loads)
 
 
-class _Notes:
+class Notes:
     """Findings numbered as they first appear; those that differ in figures only have one number."""
 
     def __init__(self, waivers: Mapping[str, str]) -> None:
         self._waivers = waivers
-        self._alike: dict[tuple[str, str], list[Finding]] = {}
+        self._alike: dict[tuple[str, ...], list[Finding]] = {}
 
-    def number(self, finding: Finding) -> int:
-        of = wording(finding)
-        self._alike.setdefault(of, []).extend(waived([finding], self._waivers))
+    def number(self, finding: Finding, waivers: Mapping[str, str] | None = None) -> int:
+        """Its number; ``waivers`` are those of its own run, where they are not those of all."""
+        (one,) = waived([finding], self._waivers if waivers is None else waivers)
+        of = (*wording(one), one.waiver)
+        self._alike.setdefault(of, []).append(one)
         return list(self._alike).index(of) + 1
 
     @property
@@ -397,7 +399,7 @@ def _line(
     factors: Sequence[str],
     base: Mapping[str, str],
     compared: Sequence[Comparison],
-    notes: _Notes,
+    notes: Notes,
 ) -> Line:
     is_base = samples.base_of(row, rows, base) is row
     against_base = next((c for c in compared if c.is_base and c.row is row), None)

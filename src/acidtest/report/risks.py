@@ -59,7 +59,12 @@ def _tally(cuts: Sequence[Survival]) -> str:
     survived, made = sum(one.survived for one in cuts), sum(one.cuts for one in cuts)
     worst = [one.lost_commits_worst for one in cuts if one.lost]
     known = [lost for lost in worst if lost]
-    tally = f"{survived:,} of {made:,} survived"
+    held = sum(one.held for one in cuts)
+    tally = (
+        f"conditions held in {held:,} of {made:,}, no commit looked for"
+        if held
+        else f"{survived:,} of {made:,} survived"
+    )
     if known:
         tally += f", at worst {max(known):,} lost"
     return tally if not any(one.unknown for one in cuts) else f"{tally}, {sum(one.unknown for one in cuts):,} unknown"

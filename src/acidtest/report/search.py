@@ -10,8 +10,19 @@ from typing import Any
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
 from acidtest.analysis.samples import base_of
-from acidtest.analysis.search import Rate, Search, SearchRun, figures, name_of, searches, unordered, varying
+from acidtest.analysis.search import (
+    Rate,
+    Search,
+    SearchRun,
+    figures,
+    name_of,
+    refused_for,
+    searches,
+    unordered,
+    varying,
+)
 from acidtest.doubts import judge
+from acidtest.doubts.rules.searches import OFFER
 from acidtest.doubts.unchecked import of_run
 from acidtest.finding import Finding, Unchecked, waived
 from acidtest.journal.models import Journal
@@ -84,6 +95,8 @@ class Line:
         """What the rate is limited by, in a word or a few."""
         if self.search.broken:
             return f"a run {'failed' if self.search.broken.status == 'failed' else 'is invalid'}"
+        if self.search.untellable:
+            return "cannot tell"
         return ENDED[self.search.found.ending] if self.search.found else "goes on"
 
     @property
@@ -255,7 +268,7 @@ def _answer(search: Search) -> list[str]:
         told.append(f"{rate(confirmed.rate_per_s)} a second hold {limit} {held} ({values}).")
         if runs < REPETITIONS_FOR_INTERVAL:
             told.append(f"That is a first look: fewer than {REPETITIONS_FOR_INTERVAL} runs show no interval.")
-    elif found.ending in ("limit", "saturated", "generator"):
+    elif found.ending in ("limit", "saturated"):
         told.append(f"No rate was confirmed to hold {limit}.")
     told.append(_ending(search, refuted))
     return [one for one in told if one]
@@ -290,10 +303,12 @@ def _ending(search: Search, refuted: Rate | None) -> str:
             return f"At {at} it does not hold: {_over(refuted, limit.clauses)}."
         case "saturated" if refuted:
             return f"The limit is not the reason that more do not: at {at} the server is full, {_full(refuted)}."
+        case "generator" if found.confirmed is None:
+            return _untellable(search)
         case "generator" if refuted:
             return (
                 f"At {at} the load generator was the bottleneck: it began arrivals too late, or had no time left. The "
-                "server may do more: give the workload more threads, or the generator a machine of its own."
+                f"server may do more. {OFFER}"
             )
         case "none":
             lowest = found.rates[0]
@@ -328,6 +343,19 @@ def _ending(search: Search, refuted: Rate | None) -> str:
     return "No transaction was committed in the closed loop, so that no rate could be tried."
 
 
+def _untellable(search: Search) -> str:
+    """Nothing is confirmed, and what was refused says more of the machine than of the server."""
+    why = refused_for(search.rates)
+    others = {WHY[one]: why.count(one) for one in dict.fromkeys(why) if one != "generator"}
+    rest = f" ({', '.join(f'{count:,} × {said}' for said, count in others.items())})" if others else ""
+    offered = f"{rate(search.rates[0].rate_per_s)} to {rate(search.rates[-1].rate_per_s)} a second"
+    return (
+        f"Cannot tell which rate holds {search.asked.limit}: this machine was too busy to offer the rates. In "
+        f"{why.count('generator'):,} of {counted(len(why), 'run')} that did not hold, at {offered}, the load generator "
+        f"began arrivals too late, or had no time left{rest}. {OFFER}"
+    )
+
+
 def _over(refuted: Rate, clauses: Sequence[Clause]) -> str:
     worst = max(refuted.taken, key=lambda one: one.run.ratio).run
     over = [
@@ -355,8 +383,8 @@ def _picture(search: Search) -> list[str]:
     closed, most, knee = search.closed, search.most_per_s(), search.knee()
     if most and closed:
         told.append(
-            f"The server's most was {rate(most)} a second under an open loop, {rate(closed.served_per_s)} in a closed "
-            f"loop of {counted(_terminals(search), 'terminal')}."
+            f"The most that was served was {rate(most)} a second of what was offered, and {rate(closed.served_per_s)} "
+            f"in a closed loop of {counted(_terminals(search), 'terminal')}."
         )
     elif closed:
         told.append(

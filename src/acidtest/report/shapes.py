@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from acidtest.analysis import waits
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.parts import Part
 from acidtest.analysis.samples import Row
@@ -16,6 +17,7 @@ from acidtest.words import counted
 if TYPE_CHECKING:
     from acidtest.report.results import Line
 
+WAITS_SHOWN = 5  # of a row; the others together
 LOG_SHOWN = 3  # entries of one stall
 STALLS_SHOWN = 40  # of one row
 STALLS_PRINTED = 5  # of one row, in a terminal
@@ -107,6 +109,8 @@ def device_text(then: DeviceThen | None) -> str:
 
 def log_text(stall: Stall) -> str:
     """The entries of the engine's log in a stall, each with its time."""
+    if not stall.log_seen:
+        return "not seen"
     told = [f"{line.at_s:.1f} s: {line.text}" for line in stall.log[:LOG_SHOWN]]
     if more := len(stall.log) - LOG_SHOWN:
         told += [f"and {counted(more, 'more entry', 'more entries')}"] if more > 0 else []
@@ -160,9 +164,20 @@ def stalls_left_out(line: Line, most: int = STALLS_SHOWN) -> str:
     return f"{line.label}: {counted(more, 'more stall')}." if more > 0 else ""
 
 
+def waited(row: Row) -> list[str]:
+    """What the sessions at work were seen in; nothing where the engine does not tell it."""
+    if (found := waits.of_row(row)) is None:
+        return []
+    most = [f"{share(one.share)} {one.what}" for one in found.seen[:WAITS_SHOWN]]
+    rest = sum(one.share for one in found.seen[WAITS_SHOWN:])
+    shown = ", ".join([*most, *([f"{share(rest)} something else"] if rest else [])])
+    times = f"{counted(found.sessions, 'session')} in {counted(found.looks, 'look')}, one a second"
+    return [f"of the sessions that were at work: {shown} ({times})."]
+
+
 def beside(line: Line) -> list[str]:
-    """What was open beside the terminals' sessions, and which sessions were opened in mid-run."""
-    told = []
+    """What sessions waited for, what was open beside the terminals', and which sessions were opened in mid-run."""
+    told = [f"{line.label}: {said}" for said in waited(line.row)]
     results = line.row.results()
     if seen := next((result.sleepers for result in results if result.sleepers), None):
         in_transaction = ", each in a transaction" if seen.in_transaction else ""
@@ -191,6 +206,7 @@ def as_json(row: Row, classes: Sequence[Part], stages: Sequence[Part], stalls: S
         "terminal_classes": [_part_json(part, "name", "terminals") for part in classes],
         "stages": [_part_json(part, "name", "at_s", "length_s") for part in stages],
         "stalls": [{**asdict(stall), "log": [line.model_dump() for line in stall.log]} for stall in stalls],
+        "waits": asdict(found) if (found := waits.of_row(row)) else None,
         "sleeping_sessions": sleepers.model_dump() if sleepers else None,
         "connections": {
             "opened": sum(one.opened for one in connections),

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from acidtest.analysis import samples
 from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median
 from acidtest.analysis.summary import ratio as ratio_of
+from acidtest.doubts import judge as doubts
 from acidtest.errors import BadInput
+from acidtest.finding import Finding
 from acidtest.journal.models import DamagedLine, Journal
 from acidtest.report import verdicts
 from acidtest.report.fitted import Column, print_fitted
+from acidtest.report.marks import marks, note
 from acidtest.report.numbers import interval, number, percent
-from acidtest.report.results import name_of
+from acidtest.report.results import Notes, name_of
 from acidtest.words import counted
 from acidtest.workload import unit as unit_of
+
+OF_NO_CHOICE = ("name", "described", "files")  # of a workload's parameters: files are told one by one
+SHA_SHOWN = 16  # characters of a hash
 
 
 @dataclass(frozen=True)
@@ -30,9 +38,12 @@ class SideBySide:
 
     pairs: Sequence[Pair]
     unpaired: int  # rows in one of the two only
-    different: Sequence[dict[str, str]]  # what, a, b: machine, storage, versions, settings in force
+    # What, a, b: machine, storage, versions, settings in force, workload and its files, repetitions.
+    different: Sequence[dict[str, str]]
     damaged: Sequence[DamagedLine]  # of both journals
     ignored: Sequence[str] = ()  # factors in which the two rows of a pair may differ
+    findings: Sequence[Finding] = ()  # what is doubtful about the rows of either, numbered from 1
+    made: Sequence[tuple[str, str]] = ()  # of A and of B, when the first cell began and the last one ended
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -40,6 +51,8 @@ class SideBySide:
             "unpaired": self.unpaired,
             "ignored": list(self.ignored),
             "different": list(self.different),
+            "findings": [{"number": n, **one.as_json()} for n, one in enumerate(self.findings, start=1)],
+            "made": [{"from": began, "until": ended} for began, ended in self.made],
             "damaged": [one.model_dump() for one in self.damaged],
         }
 
@@ -47,14 +60,35 @@ class SideBySide:
         unit = "/".join(dict.fromkeys(unit_of(str(pair.one.first.workload["kind"])) for pair in self.pairs))
         columns = [
             Column("levels", lambda pair: name_of(pair.one, pair.shared), right=False),
-            Column(f"A {unit}/s", lambda pair: number(median(pair.one.goodput_per_s()))),
-            Column(f"B {unit}/s", lambda pair: number(median(pair.two.goodput_per_s()))),
+            Column(f"A {unit}/s", lambda pair: _marked(pair.one, pair.notes[0])),
+            Column(f"B {unit}/s", lambda pair: _marked(pair.two, pair.notes[1])),
         ]
         print_pairs(columns, self.pairs, console)
         if self.unpaired:
             console.print(f"{counted(self.unpaired, 'row is', 'rows are')} in one of the two only.", style="dim")
+        for position, finding in enumerate(self.findings, start=1):
+            console.print(note(position, finding.advice))
         print_different(self.different, console)
+        for sentence in self.said:
+            console.print(sentence, markup=False)
         console.print("Mann-Whitney at 5 %, corrected over all rows (Holm); intervals are 95 %.", style="dim")
+
+    @property
+    def said(self) -> list[str]:
+        """Whether anything else is known to differ, and what no journal can tell."""
+        told = []
+        if not self.different:
+            told.append(
+                "Nothing else differs that is recorded: machine, storage, versions, settings, workload, files of SQL "
+                "and lengths are the same."
+            )
+        if self.made:
+            a, b = (_span(*one) for one in self.made)
+            told.append(
+                f"A was measured {a}, B {b}: they differ in time too, and in what else the machine did. To see how "
+                "much that is, run A, B and A again, and compare the two runs of A."
+            )
+        return told
 
 
 @dataclass(frozen=True)
@@ -64,6 +98,7 @@ class Pair:
     one: Row
     two: Row
     judged: Judged
+    notes: tuple[Sequence[int], Sequence[int]] = ((), ())  # numbers of what is doubtful about either
 
     @property
     def shared(self) -> list[str]:
@@ -80,9 +115,21 @@ class Pair:
             "b_levels": dict(self.two.levels),
             "a_per_s": median(self.one.goodput_per_s()),
             "b_per_s": median(self.two.goodput_per_s()),
+            "a_findings": list(self.notes[0]),
+            "b_findings": list(self.notes[1]),
             "ratio": asdict(self.ratio),
             **asdict(self.judged),
         }
+
+
+def _marked(row: Row, notes: Sequence[int]) -> Text:
+    return Text(number(median(row.goodput_per_s()))).append(marks(notes), style="yellow")
+
+
+def _span(began: str, ended: str) -> str:
+    """``2026-03-02 10:00 to 10:15 UTC``."""
+    (day, at), (last_day, until) = ((one[:10], one[11:16]) for one in (began, ended))
+    return f"{day} {at} to {until if day == last_day else f'{last_day} {until}'} UTC"
 
 
 def print_pairs(columns: Sequence[Column], pairs: Sequence[Any], console: Console) -> None:
@@ -120,11 +167,63 @@ def side_by_side(one: Journal, two: Journal, ignore: Collection[str] = ()) -> Si
     """
     before, after = _by_levels(one, ignore), _by_levels(two, ignore)
     shared = [levels for levels in before if levels in after]
-    pairs = _compared([(before[levels], after[levels]) for levels in shared])
+    notes = Notes({})
+    pairs = [
+        replace(pair, notes=(_notes(pair.one, one, notes), _notes(pair.two, two, notes)))
+        for pair in _compared([(before[levels], after[levels]) for levels in shared])
+    ]
     unpaired = len(before) + len(after) - 2 * len(shared)
     named = [{"what": factor, "a": a, "b": b} for factor, a, b in _apart(one, two) if factor in ignore]
-    different = [*named, *_differences(one, two, ignore)]
-    return SideBySide(pairs, unpaired, different, [*one.damaged, *two.damaged], list(ignore))
+    different = [*named, *_differences(one, two, ignore), *_of_workloads(pairs, ignore)]
+    made = [
+        (min(r.started_at for r in journal.recordings), max(r.ended_at for r in journal.recordings))
+        for journal in (one, two)
+        if journal.recordings
+    ]
+    return SideBySide(
+        pairs,
+        unpaired,
+        different,
+        [*one.damaged, *two.damaged],
+        list(ignore),
+        notes.findings,
+        made if len(made) == 2 else (),
+    )
+
+
+def _notes(row: Row, journal: Journal, notes: Notes) -> list[int]:
+    """What is doubtful about a row and its storage, under the waivers of its own run."""
+    waivers = journal.header.experiment.get("waive", {})
+    places = {json.dumps(r.place.alike()): r.place for r in row.done}.values()
+    found = [*doubts.of_row(row), *(one for place in places for one in doubts.of(place))]
+    return sorted({notes.number(one, waivers) for one in found})
+
+
+def _of_workloads(pairs: Sequence[Pair], ignore: Collection[str]) -> list[dict[str, str]]:
+    """What two rows of a pair were not asked alike: parameters, files of SQL by their hashes, repetitions."""
+    found: dict[tuple[str, str, str], list[Pair]] = {}
+    for pair in pairs:
+        for line in differing(_asked(pair.one), _asked(pair.two)):
+            if not any(line["what"] in (factor, f"workload {factor}") for factor in ignore):
+                found.setdefault((line["what"], line["a"], line["b"]), []).append(pair)
+    return [
+        {"what": what if len(of) == len(pairs) else f"{name_of(of[0].one, of[0].shared)}: {what}", "a": a, "b": b}
+        for (what, a, b), of in found.items()
+    ]
+
+
+def _asked(row: Row) -> dict[str, str]:
+    asked = row.first.workload
+    files = asked.get("files") or {}
+    return {
+        **{f"workload {key}": _shown(value) for key, value in asked.items() if key not in OF_NO_CHOICE},
+        **{f"{row.workload}/{file}": f"sha256 {of[:SHA_SHOWN]}" for file, of in files.items()},
+        "repetitions that count": f"{len(row.done):,}",
+    }
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def unlike(one: Journal, two: Journal) -> dict[str, tuple[str, str]]:
@@ -162,7 +261,7 @@ def _compared(pairs: list[tuple[Row, Row]]) -> list[Pair]:
 
 
 def _differences(one: Journal, two: Journal, ignore: Collection[str]) -> list[dict[str, str]]:
-    """Machine, place, engine versions and settings in force that the runs do not share."""
+    """Machine, place, versions and settings in force that the runs do not share."""
     return differing(_facts(one, ignore), _facts(two, ignore))
 
 
@@ -170,6 +269,7 @@ def _facts(journal: Journal, ignore: Collection[str]) -> dict[str, str]:
     facts: dict[str, set[str]] = {}
     for recording in journal.recordings:
         known: dict[str, Any] = {f"machine {k}": v for k, v in recording.machine.model_dump().items()}
+        known["acidtest version"] = recording.acidtest_version
         place = recording.place.alike()
         known |= {f"storage {k}": v for k, v in place.items()}
         if recording.engine:

@@ -31,7 +31,7 @@ def write_survival_page(journal: Journal, path: Path, pictures: list[Picture] | 
         settings=_settings(journal.recordings, varied),
         bad=[recording for recording in journal.recordings if recording.status != "done"],
         missing=not_run(journal),
-        unplaced=[f"{name} ({row.verdict})" for name, row in named if not row.commits_per_s],
+        unplaced=[f"{name} ({row.said})" for name, row in named if not row.commits_per_s],
         pictures=pictures,
         **page_tables(journal),
     )
@@ -69,9 +69,12 @@ def _answers(named: Sequence[tuple[str, Survival]], said: str) -> list[str]:
         f"{len(of['survived']):,} of {counted(len(named), 'combination')} survived every cut, {len(of['lost']):,} lost "
         "something."
     ]
-    if of["unknown"]:
+    held = [one for one in of["unknown"] if one[1].said == "conditions held"]
+    if held:
+        answers.append(f"Of {len(held):,} no commit was looked for, and the conditions held.")
+    if unknown := len(of["unknown"]) - len(held):
         answers.append(
-            f"{counted(len(of['unknown']), 'is', 'are')} unknown: some check could not run, or the trial was not sound."
+            f"{counted(unknown, 'is', 'are')} unknown: some check could not run, or the trial was not sound."
         )
     if fast := [(row.commits_per_s, name) for name, row in of["survived"] if row.commits_per_s]:
         speed, name = max(fast)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from acidtest.analysis.announced import PLUG, announcement, is_unannounced
 from acidtest.analysis.survival import Survival, is_silent, survivals
-from acidtest.doubts.unchecked import of_cuts
+from acidtest.doubts.unchecked import may_still_lose, of_cuts
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.report.headings import headings
 from acidtest.report.noticing_table import noticing_json, page_noticing, print_noticing
@@ -27,11 +27,23 @@ from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted
 from acidtest.workload import BY_KIND, transactions
 
-STYLES = {"survived": "green", "lost": "bold red", "lost, as announced": "red", "unknown": "yellow"}
+STYLES = {
+    "survived": "green",
+    "conditions held": "yellow",
+    "lost": "bold red",
+    "lost, as announced": "red",
+    "unknown": "yellow",
+}
 REASONS_MAX = 2
 LONGER = "duration_s = 60 in place of count: Linux begins to write what nobody flushes after 30 s"
+ONE_BY_ONE = "acknowledgements-come-one-by-one"
+IN_BURSTS = (
+    "several items came in one write: how many were lost, how old they were and the items a second say little until "
+    "load flushes each item (Python: flush=True, C: stdbuf -oL)"
+)
 SOMETIMES = (
     "unannounced",
+    "oldest loss ms",
     "after failed flush",
     "states",
     "outcomes",
@@ -51,12 +63,23 @@ class Column:
 
 def worst_text(row: Survival) -> str:
     """Commits that the worst cut lost. Of a workload that does not number its commits nothing is known."""
-    if row.acknowledged == 0 and not row.lost:
-        return "–"
-    if row.lost_commits_worst is None and row.lost_counted_worst:
+    if not row.held and row.lost_commits_worst is None and row.lost_counted_worst:
         what = "damaged" if row.uncounted_damaged else "uncounted"
         return f"{row.lost_counted_worst:,}; {row.lost_uncounted:,} of {row.cuts:,} {what}"
-    return "uncounted" if row.lost_commits_worst is None else f"{row.lost_commits_worst:,}"
+    if row.held or row.lost_commits_worst is None:
+        return "uncounted"
+    return f"{row.lost_commits_worst:,}" if row.acknowledged or row.lost else "–"
+
+
+def oldest_text(row: Survival) -> str:
+    """For how long before the cut a commit had been acknowledged that is missing, at worst."""
+    return "–" if row.lost_ms_worst is None else f"{row.lost_ms_worst:,.0f}"
+
+
+def oldest_note(said: str) -> str:
+    """What that column tells. Items count from when their lines were read, which may be later."""
+    least = "at least " if said == "items" else ""
+    return f"oldest loss ms: for {least}how long the oldest of the missing {said} had been acknowledged before the cut."
 
 
 def commits_text(row: Survival) -> str:
@@ -69,7 +92,7 @@ def flush_text(row: Survival) -> str:
 
 
 COLUMNS = (
-    Column("survived", lambda row: f"{row.survived:,} of {row.cuts:,}"),
+    Column("survived", lambda row: row.survived_of),
     Column("unannounced", lambda row: f"{row.losses_unannounced:,}", always=False),
     Column("unknown", lambda row: f"{row.unknown:,}", always=False),
     Column("after failed flush", flush_text, always=False),
@@ -82,6 +105,7 @@ COLUMNS = (
     ),
     Column("a second", lambda row: f"{row.states_per_s:,.1f}" if row.states_per_s else "–", always=False),
     Column("worst loss", worst_text),
+    Column("oldest loss ms", oldest_text, always=False),
     Column("commits/s", lambda row: number(row.commits_per_s), always=False),
     Column("commits", commits_text),
     Column("torn", lambda row: f"{row.torn:,}", always=False),
@@ -120,6 +144,8 @@ def print_survival(journal: Journal, console: Console) -> None:
         style="dim",
         soft_wrap=True,
     )
+    if any(row.lost_ms_worst is not None for row in rows):
+        console.print(oldest_note(said), style="dim", soft_wrap=True)
     if any(row.exercised_share is not None for row in rows):
         exercised = "exercised: of the kinds of blocks pending at each flush, those of which a crash state lacked some."
         console.print(exercised, style="dim", soft_wrap=True)
@@ -168,7 +194,7 @@ def tally(rows: Sequence[Survival], who: str, said: str) -> str:
     unknown = sum(row.unknown for row in rows)
     doubt = f" {counted(unknown, 'cut is', 'cuts are')} unknown." if unknown else ""
     if not announced and not unannounced:
-        return f"No loss was found.{_would_show(rows)}{doubt}"
+        return f"{_none_found(rows)}{doubt}"
     all_, unit = sum(row.states or row.cuts for row in rows), "cut"
     if any(row.states for row in rows):
         unit = "crash state" if all(row.states for row in rows) else "cut or crash state"
@@ -180,9 +206,28 @@ def tally(rows: Sequence[Survival], who: str, said: str) -> str:
     return f"In {unannounced:,} of {of} {lost}, although nothing permits that{others}.{doubt}"
 
 
+def _none_found(rows: Sequence[Survival]) -> str:
+    """What is known where no cut is lost: of no combination more than its cuts have shown."""
+    dark = [row for row in rows if row.is_dark]
+    if len(dark) == len(rows):
+        return "Nothing is known of a loss: no cut has a verdict."
+    if all(row.held == row.cuts for row in rows):
+        return "No commit was looked for; the conditions held after each cut."
+    but = f", but of {counted(len(dark), 'combination')} nothing is known" if dark else ""
+    held = sum(row.held for row in rows)
+    but += f", and after {counted(held, 'cut')} no commit was looked for" if held else ""
+    return f"No loss was found{but}.{_would_show(rows)}"
+
+
 def _would_show(rows: Sequence[Survival]) -> str:
     """How rare a loss may be that so few cuts miss, of the combination that was cut least often."""
+    drawn = [row.states_drawn for row in rows if row.states_survived and row.states_drawn]
     rarest = max((row.rarest_loss for row in rows if row.rarest_loss is not None), default=None)
+    if rarest is None and drawn:
+        return (
+            f" {counted(min(drawn), 'crash state')} drawn by lot would have shown, at 95 %, a loss in "
+            f"{100 * may_still_lose(min(drawn)):.2g} % of such states of the same load; a rarer one may be there."
+        )
     if rarest is None:
         return ""
     many = min(row.survived for row in rows if row.rarest_loss is not None)
@@ -217,8 +262,8 @@ def not_numbered(names: Sequence[str]) -> str:
         return ""
     who = f"workload {names[0]} does" if len(names) == 1 else f"workloads {', '.join(names)} do"
     return (
-        f"uncounted: {who} not number transactions, so that only conditions are checked, and no commit is looked for; "
-        "write [workload.numbered] to have those counted that are lost."
+        f"uncounted: {who} not number transactions, so that only conditions are checked, and no commit is looked for: "
+        "that they held does not say that nothing was lost. [workload.numbered] has its commits counted."
     )
 
 
@@ -240,6 +285,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "extra": extra,
         "witnessed": witnessed(rows),
         "reasons_of": reasons_of,
+        "more_reasons": more_reasons,
         "agreeing": agreeing_checkers,
         "announced_by": announced_text,
         "notes": [
@@ -254,6 +300,8 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "worst_text": worst_text,
         "commits_text": commits_text,
         "again": partial(again, journal=journal),
+        "promise_hint": promise_hint,
+        "oldest_loss": oldest_note(said) if any(row.lost_ms_worst is not None for row in rows) else "",
         "unchecked_cuts": of_cuts(journal.recordings),
         **page_noticing(journal),
         **page_replication(journal),
@@ -272,11 +320,26 @@ def announced_text(recording: Recording) -> str:
     return announcement(recording).reason if lost and not is_unannounced(recording) else ""
 
 
+def promise_hint(recording: Recording) -> str:
+    """Of a program that lost what its level does not announce: where to say that it may; "" of any other cut."""
+    if recording.promise is None or not is_unannounced(recording):
+        return ""
+    level = recording.durability
+    return f"if less is promised at level {level}, say so: may_lose under [program.durability.{level}]"
+
+
 def reasons_of(recording: Recording) -> list[str]:
     """Why its verdict is not survived; behind the first reason, what a reader must know of it."""
     cut = recording.cut
     reasons = cut.reasons if cut and recording.status == "done" else [recording.reason or "no reason was kept"]
-    return [*reasons[:1], *(warning.text for warning in recording.warnings), *reasons[1:]]
+    in_bursts = cut is not None and cut.verdict == "lost" and cut.checks.get(ONE_BY_ONE) == "unknown"
+    notes = [IN_BURSTS] if in_bursts else []
+    return [*reasons[:1], *notes, *(warning.text for warning in recording.warnings), *reasons[1:]]
+
+
+def more_reasons(count: int) -> str:
+    """How many are not shown."""
+    return counted(count, "more reason")
 
 
 def agreeing_checkers(recording: Recording) -> str:
@@ -342,14 +405,19 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
     for reason in reasons[:REASONS_MAX]:
         console.print(f"  {reason}", markup=False, soft_wrap=True)
     if len(reasons) > REASONS_MAX:
-        console.print(f"  and {len(reasons) - REASONS_MAX:,} more", style="dim")
+        console.print(f"  and {more_reasons(len(reasons) - REASONS_MAX)}", style="dim")
     if announced:
         console.print(f"  announced by {announced}", style="dim", markup=False, soft_wrap=True)
     if cut and is_silent(cut):
         console.print("  the engine noticed nothing: it starts, answers, and its own check holds", style="dim")
     if checkers := agreeing_checkers(recording):
         console.print(f"  checkers that answered {verdict}: {checkers}", style="dim", markup=False, soft_wrap=True)
+    if hint := promise_hint(recording):
+        console.print(f"  {hint}", style="dim", markup=False, soft_wrap=True)
     console.print(f"  again:\n  {again(recording, journal)}", style="dim", markup=False, soft_wrap=True)
+    if row.kept:
+        look = f"  what {row.kept.cell} has left, to look at again:\n  {again(row.kept, journal)}"
+        console.print(look, style="dim", markup=False, soft_wrap=True)
 
 
 def as_json(journal: Journal) -> dict[str, Any]:
@@ -367,6 +435,7 @@ def as_json(journal: Journal) -> dict[str, Any]:
                 "verdict": row.verdict,
                 "cuts": row.cuts,
                 "survived": row.survived,
+                "conditions_held": row.held,
                 "lost": row.lost,
                 "losses_announced": row.losses_announced,
                 "losses_unannounced": row.losses_unannounced,
@@ -374,8 +443,9 @@ def as_json(journal: Journal) -> dict[str, Any]:
                 "unknown": row.unknown,
                 "after_failed_flush": row.after_failed_flush,
                 "commits_per_s": row.commits_per_s,
-                "commits_acknowledged": row.acknowledged,
-                "commits_lost_worst": row.lost_commits_worst,
+                "commits_acknowledged": None if row.held else row.acknowledged,
+                "commits_lost_worst": None if row.held else row.lost_commits_worst,
+                "lost_ms_worst": row.lost_ms_worst,
                 "transactions_torn": row.torn,
                 "filesystem_recovery_s": row.filesystem_recovery_s,
                 "engine_recovery_s": row.engine_recovery_s,

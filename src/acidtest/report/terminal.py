@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -28,6 +28,8 @@ from acidtest.report.fitted import print_fitted as _print_fitted
 from acidtest.report.fleet import print_hosts
 from acidtest.report.generators import print_generators
 from acidtest.report.growth import Growth
+from acidtest.report.marks import marks as _marks
+from acidtest.report.marks import note as _note
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import Grid as Pivot
 from acidtest.report.pivot import short
@@ -39,7 +41,6 @@ from acidtest.report.survival_table import STYLES as SURVIVAL_STYLES
 from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted
 
-SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MARKS = {"faster": "▲", "slower": "▼"}
 LINES_MAX = 24  # of a table whose figures stand in grids as well
 VERDICT_STYLES = {"faster": "green", "slower": "red", "no difference shown": "", "cannot tell": "dim"}
@@ -367,17 +368,6 @@ def _counts(lines: list[Line]) -> Grid:
     for line in lines:
         classes = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in line.classes.items())
         grid.add_row(line.label, *(f"{line.counts[name]:,}" for name in shown), classes)
-    return grid
-
-
-def _marks(numbers: Iterable[int]) -> str:
-    return "‧".join(str(n).translate(SUPERSCRIPTS) for n in numbers)
-
-
-def _note(position: int, text: str) -> Grid:
-    """A warning behind its number, its further lines under its first."""
-    grid = Grid.grid(padding=(0, 1, 0, 0))
-    grid.add_row(Text(_marks([position]), style="yellow"), Text(text))
     return grid
 
 

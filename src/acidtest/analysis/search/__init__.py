@@ -11,7 +11,7 @@ from acidtest.analysis.search.recorded import (
     varying,
 )
 from acidtest.analysis.search.run import SearchRun, judged
-from acidtest.analysis.search.steps import Found, Rate, Rules, Step, Taken, next_step, unordered
+from acidtest.analysis.search.steps import Found, Rate, Rules, Step, Taken, next_step, refused_for, unordered
 
 __all__ = [
     "Asked",
@@ -27,6 +27,7 @@ __all__ = [
     "judged",
     "name_of",
     "next_step",
+    "refused_for",
     "replayed",
     "searches",
     "unordered",

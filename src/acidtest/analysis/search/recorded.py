@@ -79,6 +79,11 @@ class Search:
     def confirmed(self) -> Rate | None:
         return self.found.confirmed if self.found else None
 
+    @property
+    def untellable(self) -> bool:
+        """Whether no rate was confirmed because the generator was late: that tells nothing of the server."""
+        return self.found is not None and self.found.ending == "generator" and self.found.confirmed is None
+
     def recording(self, taken: Taken) -> Recording:
         return self.recordings[self.taken.index(taken)]
 
@@ -88,17 +93,22 @@ class Search:
         Source: L. Kleinrock, Power and deterministic rules of thumb for probabilistic problems in computer
         communications (ICC 1979): the line from the origin touches the curve of latency over load there. Of the rates
         that were offered; None with fewer than three of them below the server's most, or where it would be the lowest.
+        Where the generator was late, latencies are in part its own: those rates are left out, and the last one below
+        them is no knee.
         """
-        served = [rate for rate in self.rates if not any(one.run.saturated for one in rate.counted)]
+        late = [rate for rate in self.rates if any(one.run.why == "generator" for one in rate.counted)]
+        served = [
+            rate for rate in self.rates if rate not in late and not any(one.run.saturated for one in rate.counted)
+        ]
         if len(served) < 3 or unordered(self.rates):
             return None
         best = max(served, key=lambda rate: rate.rate_per_s / median(one.run.mean_ms for one in rate.counted))
-        return best if best is not served[0] else None
+        above = next((rate for rate in self.rates if rate.rate_per_s > best.rate_per_s), None)
+        return best if best is not served[0] and above not in late else None
 
     def most_per_s(self) -> float | None:
-        """The most that was served where more was offered than the server could do; None where that was not seen."""
-        full = [one.run.served_per_s for rate in self.rates for one in rate.taken if one.run.saturated]
-        return max(full, default=None)
+        """The most that was served of what was offered, over all runs; None before any rate was."""
+        return max((one.run.served_per_s for rate in self.rates for one in rate.taken), default=None)
 
 
 def searches(header: Header, recordings: Sequence[Recording]) -> list[Search]:
@@ -142,13 +152,18 @@ def judge_of(asked: Asked) -> Judge:
 def replayed(recordings: Iterable[Recording], asked: Asked, judge: Judge) -> Search:
     """The search of one combination, decided again from its runs: each decision finds its run, until one is missing.
 
-    One of before lone refusals were tried again goes on without those runs.
+    One of before lone refusals were tried again goes on without those runs. One of before a late generator ended it
+    keeps the rate that it confirmed.
     """
     recordings = list(recordings)
     now = _replayed(recordings, asked, judge)
     if not now.ended:
         before = _replayed(recordings, replace(asked, rules=replace(asked.rules, again=False)), judge)
         if len(before.taken) > len(now.taken):
+            return before
+    elif now.untellable and len(now.taken) < len(recordings):
+        before = _replayed(recordings, replace(asked, rules=replace(asked.rules, stops=False)), judge)
+        if before.confirmed:
             return before
     return now
 

@@ -37,7 +37,8 @@ PATIENT = 4  # rates that were refused on the way down, before it goes faster
 
 Phase = Literal["closed loop", "ladder", "closing in", "confirming"]
 # limit: the next rate does not hold for its latency. saturated: for a backlog, the limit is not the reason.
-# generator: for the generator. none: no rate holds. open: none was found that does not hold. budget: out of runs.
+# generator: for the generator; without a confirmed rate, it was late at so many that nothing can be told of the server.
+# none: no rate holds. open: none was found that does not hold. budget: out of runs.
 Ending = Literal["limit", "saturated", "generator", "none", "open", "too few", "budget", "closed loop"]
 
 
@@ -48,6 +49,7 @@ class Rules:
     confirmations: int = REPETITIONS_FOR_INTERVAL
     step: float = 0.01  # from one rate of the grid to the next
     again: bool = True  # a lone refusal is tried again; False in journals of before
+    stops: bool = True  # a generator that is late at the lowest rate ends the search; False in journals of before
     runs_max: int = 60
 
 
@@ -138,6 +140,18 @@ class Rate:
 def _clear(run: SearchRun) -> bool:
     """Whether it does not hold by far, or for another reason than its latency."""
     return not run.holds and (run.ratio > CLEAR or run.why not in ("limit", "too few"))
+
+
+def refused_for(rates: Sequence[Rate]) -> list[Why]:
+    """Why each run did not hold, of those that tell it; the ones set aside are left out."""
+    why = [one.run.why for rate in rates for one in rate.counted]
+    return [one for one in why if one not in (None, "too few")]
+
+
+def _generators(rates: Sequence[Rate]) -> bool:
+    """Whether half of the runs that did not hold, or more, say nothing of the server: their generator was late."""
+    why = refused_for(rates)
+    return bool(why) and 2 * why.count("generator") >= len(why)
 
 
 def unordered(rates: Sequence[Rate]) -> tuple[Rate, Rate] | None:
@@ -263,8 +277,13 @@ def _after_ladder(state: _State, rates: Sequence[Rate], grid: _Grid) -> Step | F
 
 
 def _downwards(state: _State, rates: Sequence[Rate], grid: _Grid) -> Step | Found:
-    """Nothing holds so far: a quarter of the lowest rate, unless it would be too few transactions to tell."""
+    """Nothing holds so far: a quarter of the lowest rate, unless it would be too few transactions to tell.
+
+    Where the generator was late at the lowest, a lower rate would tell no more of the server.
+    """
     lowest = rates[0]
+    if state.rules.stops and lowest.why == "generator":
+        return _found(state, "generator")
     rate = lowest.rate_per_s * SINK
     if rate < SINK_MIN * grid.top_per_s:
         return _found(state, "none")
@@ -286,7 +305,10 @@ def _confirm(state: _State, grid: _Grid, rates: Sequence[Rate], high: int | None
         return _offer(state, "confirming", grid, min(started))
     if at is not None and high is not None and high - at <= 1:
         return _found(state, None)
-    refused = [grid.nearest(rate.rate_per_s) for rate in rates if rate.fresh and rate.refuted]
+    tried = [rate for rate in rates if rate.fresh and rate.refuted]
+    refused = [grid.nearest(rate.rate_per_s) for rate in tried]
+    if state.rules.stops and at is None and len(tried) >= PATIENT and all(rate.why == "generator" for rate in tried):
+        return _found(state, "generator")
     if at is not None and high is not None:
         aimed = (at + high) // 2
     elif refused:
@@ -360,4 +382,6 @@ def _found(state: _State, ending: Ending | None) -> Found:
         why = refuted.why if refuted else None
         ending = {"unserved": "saturated", "growing": "saturated", "generator": "generator"}.get(str(why), "limit")  # type: ignore[assignment]
     assert ending is not None
+    if confirmed is None and ending in ("none", "too few", "budget") and _generators(rates):
+        ending = "generator"
     return Found(ending, confirmed, refuted, rates, state.closed, len(state.taken))

@@ -3,11 +3,16 @@
 Columns of ``pg_stat_bgwriter`` come by their names, whatever a version has of them: those of checkpoints moved to
 ``pg_stat_checkpointer`` in 17. What the role may not see is not told, rather than told as 0: the checkpointer is
 always there, so that a role that does not see it sees no other process of the server's own either.
+
+What the sessions of the terminals' role in its database wait for is told session by session: those at work, and of
+these how many were in each of ``WAITS``. Their names differ from version to version in capitals, underlines and a
+"Lock" at the end.
 """
 
 from __future__ import annotations
 
 from acidtest.engine.sampling import Figure, Figures
+from acidtest.journal.models import AT_WORK, AT_WORK_IN
 
 OF_WRITER = (
     "select e.key, e.value from pg_stat_bgwriter b cross join lateral jsonb_each_text(to_jsonb(b)) e "
@@ -37,6 +42,40 @@ OF_PROCESSES = (
     "('wal_bytes', pg_current_wal_insert_lsn() - '0/0'::pg_lsn)) v (name, figure)"
 )
 
+WAITS = {
+    "IO": ("WALSync", "WALWrite", "DataFileRead", "DataFileWrite", "DataFileExtend", "DataFileFlush", "DataFileSync",
+           "BufFileRead", "BufFileWrite", "SLRURead", "SLRUWrite", "SLRUSync"),
+    "LWLock": ("WALWrite", "WALInsert", "BufferContent", "BufferMapping", "LockManager", "ProcArray", "XactSLRU",
+               "XactBuffer"),
+    "Lock": ("transactionid", "tuple", "relation", "extend", "advisory"),
+    "IPC": ("SyncRep", "ProcArrayGroupUpdate", "XactGroupUpdate"),
+    "Client": ("ClientRead", "ClientWrite"),
+    "Timeout": ("PgSleep", "SpinDelay"),
+}  # fmt: skip
+PROCESSOR, OTHER = "processor", "other waits"  # of a session that waits for nothing that the server knows of
+
+
+def _label(kind: str, event: str) -> str:
+    return f"{event} ({kind})" if kind in ("LWLock", "Lock") else event
+
+
+_KNOWN = ", ".join(
+    f"('{kind}', '{event.lower()}', '{_label(kind, event)}')" for kind, events in WAITS.items() for event in events
+)
+_AT_WORK = (
+    "with a as (select coalesce(wait_event_type, '') as kind, "
+    "regexp_replace(replace(lower(coalesce(wait_event, '')), '_', ''), 'lock$', '') as event from pg_stat_activity "
+    "where pid <> pg_backend_pid() and backend_type = 'client backend' and state = 'active' "
+    "and datname = current_database() and usename = current_user)"
+)
+OF_SESSIONS = (
+    f"{_AT_WORK} select '{AT_WORK_IN}' || "  # noqa: S608 - all of it is ours
+    f"coalesce(k.label, case a.kind when '' then '{PROCESSOR}' else '{OTHER}' end), "
+    f"count(*)::text from a left join (values {_KNOWN}) k (kind, event, label) "
+    "on k.kind = a.kind and k.event = a.event "
+    f"group by 1 union all select '{AT_WORK}', count(*)::text from a"
+)
+
 TABLE = (
     Figure("checkpoints_timed", "checkpoints begun for the time"),
     Figure("checkpoints_req", "checkpoints begun for the size of the log, or asked for"),
@@ -51,12 +90,17 @@ TABLE = (
     Figure("waiting_for_locks", "sessions that wait for a lock", rises=False),
     Figure("waiting_for_lwlocks", "sessions that wait for a lock in the server's memory (LWLock)", rises=False),
     Figure("waiting_for_io", "sessions that wait for a read or a write", rises=False),
+    Figure(AT_WORK, "sessions of this role at work", rises=False),
+    *(
+        Figure(f"{AT_WORK_IN}{label}", f"sessions of this role in {label}", rises=False)
+        for label in (PROCESSOR, *(_label(kind, event) for kind, events in WAITS.items() for event in events), OTHER)
+    ),
 )
 
 
 def of_version(major: int | None) -> Figures:
     """What a version is asked for; None where it is not known, as of a server by URL."""
-    questions = [OF_WRITER, OF_PROCESSES]
+    questions = [OF_WRITER, OF_PROCESSES, OF_SESSIONS]
     views = ["pg_stat_bgwriter", "pg_stat_activity"]
     if major is not None and major >= 14:
         questions.append(OF_LOG)
