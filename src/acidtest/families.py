@@ -65,6 +65,13 @@ class Family:
     # What its levels do not say: by the beginning of an engine's id, in a few words.
     faults: Mapping[str, str] = field(default_factory=dict)
 
+    # Faults that the engine's own check shows: a regular expression of its words, and what they are known to mean.
+    signs: tuple[tuple[str, str], ...] = ()
+
+    def known_by(self, said: str) -> str:
+        """The known fault that the engine's own check shows by these words; "" where they show none."""
+        return next((means for words, means in self.signs if re.search(words, said)), "")
+
     def risk_on(self, level: str, settings: Settings, filesystem: str, mount_options: str) -> Risk:
         """``risk`` on a file system with these mount options. Where each write is flushed, a crash of the OS or a power
         cut takes what the end of the engine's process takes, and beyond that what it may take at ``drive``."""
@@ -218,6 +225,13 @@ FIREBIRD = Family(
         "file_system_cache_threshold_pages": "filesystemcachethreshold",
     },
     faults={"firebird-": "a known fault can hide committed rows after a crash (acidtest help docs/ENGINES.md)"},
+    signs=(
+        (
+            r"bits \{0x\w+ [^}]*\bempty\b[^}]*\} are not consistent with data page",
+            "the engine's validation warns of pages that are marked as empty and are not: a known fault of Firebird "
+            "hides committed rows so, and gfix -v -full brings them back (acidtest help docs/ENGINES.md)",
+        ),
+    ),
 )
 
 POSTGRESQL = Family(
@@ -279,11 +293,23 @@ MYSQL = Family(
     server_shared=True,
 )
 
+FIREBIRD_CLASSIC_BUFFERS = (256, 2048)  # its default, and where copies of pages cost more to keep alike than they save
+
 # By name, in the order in which they are told.
 FAMILIES: Mapping[str, Family] = {family.name: family for family in (SQLITE, FIREBIRD, POSTGRESQL, MYSQL)}
 PRODUCTS: Mapping[str, Product] = {one.name: one for family in FAMILIES.values() for one in family.products}
 # Those that have servers by URL.
 SERVERS: Mapping[str, Family] = {name: family for name, family in FAMILIES.items() if family.server_port is not None}
+
+
+def firebird_buffers(pages: int) -> str:
+    """How many page buffers suit a database of so many pages, by the server's mode: for all who advise on it."""
+    least, most = FIREBIRD_CLASSIC_BUFFERS
+    return (
+        f"SuperServer has one cache for all connections: give it up to as many buffers as the database has pages, "
+        f"{pages:,}, as far as its memory allows. Classic and SuperClassic have one for each connection: {least:,} to "
+        f"{most:,} (gfix -buffers)."
+    )
 
 
 def of_engine(id: str) -> Family | None:  # noqa: A002

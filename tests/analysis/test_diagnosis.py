@@ -90,6 +90,38 @@ def test_commits_that_wait_for_nothing() -> None:
     assert "a power cut takes" in found.says
 
 
+@pytest.mark.parametrize(("each_us", "then"), [(2_500, "likely is the bottleneck"), (50_000, "is unlikely to be")])
+def test_commits_that_are_made_to_wait_are_held_against_those_that_do_not(each_us: float, then: str) -> None:
+    durable = replace(ran("found-durable", each_us, flushes=2), at_work=[2500 / each_us * 0.9] * 5)
+    quick = ran("found", 20, level="os")
+    answer = diagnose(replace(WHOLE, ran=(quick, durable, ran(REFERENCE, 2500)), durably="With Forced Writes on"))
+    found = of(answer, "the drive's flush")
+    assert found.standing == "unlikely" and then in found.says
+    rate = "400" if each_us == 2_500 else "20"
+    said = f"With Forced Writes on the rate of commits is {rate} a second; as it was found it is 50,000, which is"
+    assert said in found.says
+    assert any("found-durable: flushes of the device for each commit: 2" in one for one in found.figures)
+    (waited,) = answer.waited
+    assert waited.ratio.median == pytest.approx(each_us / 20, rel=0.05) and waited.ratio.interval
+
+
+def test_a_mean_far_above_the_median_is_told_beside_it() -> None:
+    uneven = replace(ran("found", 25, level="os"), rates=[4_460] * 5)
+    figures = of(diagnose(replace(WHOLE, ran=(uneven,))), "the drive's flush").figures
+    assert "a commit, median: 25 µs (24.5 – 25.5)" in figures
+    assert any("mean (of which the rate is): 224 µs, 9 times the median" in one for one in figures)
+    even = of(diagnose(WHOLE), "the drive's flush").figures
+    assert not any("mean" in one for one in even)
+
+
+def test_what_cannot_be_told_is_told_with_its_row() -> None:
+    few = replace(ran("found", 500), rates=[1, 2, 3])
+    told = of(diagnose(replace(WHOLE, ran=(few, ran(REFERENCE, 250)))), "the configuration")
+    assert "it cannot be told of commits, found." in told.says
+    (row,) = [one for one in told.figures if "cannot tell" in one]
+    assert row.startswith("commits, found: ") and row.endswith(")") and "cannot tell (" in row
+
+
 @pytest.mark.parametrize(
     ("storage", "standing", "word"),
     [

@@ -183,8 +183,37 @@ def test_nobody_is_told_to_end_a_program_that_has_no_file_open(gap: str, is_held
         facts["oldest_transaction"] = 100
     (sign,) = signs(inspected("firebird", facts, is_held=is_held))
     assert ("end its program" in sign.do) == (is_held is not False)
-    assert ("takes it for rolled back" in sign.do) == (is_held is False)
-    assert "sweep" in sign.do or is_held is not False
+    assert ("If it is a copy, look first in the server that it comes from" in sign.do) == (is_held is False)
+    assert "select * from mon$transactions" in sign.do and "gfix -sweep" in sign.do
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_all_that_a_transaction_leaves_behind_has_one_remedy(is_held: bool) -> None:
+    facts = FIREBIRD | {"next_transaction": 50_000, "oldest_state": "active"}
+    stuck = FIREBIRD | {"oldest_active": 50_000, "next_transaction": 50_000, "oldest_state": "active"}
+    table = {"versions": 5_000, "versions_max": 900, "records": 10, "fill_percent": 90, "real_fill_percent": 10}
+    hollow = statistics([table | {"bytes": 9_000_000}], [])
+    found = [
+        *signs(inspected("firebird", facts, is_held=is_held, statistics=hollow)),
+        *signs(inspected("firebird", stuck, is_held=is_held)),
+    ]
+    assert [sign.name for sign in found] == [
+        "transaction-stays-open", "versions-many", "pages-hollow", "oldest-transaction-stuck",
+    ]  # fmt: skip
+    assert len({sign.do for sign in found}) == 1
+
+
+def test_what_puts_data_at_risk_comes_before_what_costs_time() -> None:
+    facts = FIREBIRD | {"next_transaction": 50_000, "forced_writes": False}
+    found = [sign.name for sign in signs(inspected("firebird", facts))]
+    assert found == ["forced-writes-off", "transaction-stays-open"]
+
+
+def test_how_many_buffers_are_advised_goes_by_the_database_and_the_mode() -> None:
+    facts = FIREBIRD | {"page_buffers": 75, "page_bytes": 8192, "pages": 2_230}
+    (sign,) = signs(inspected("firebird", facts))
+    assert "up to as many buffers as the database has pages, 2,230" in sign.do
+    assert "Classic and SuperClassic have one for each connection: 256 to 2,048" in sign.do
 
 
 def test_a_deep_index_and_one_that_tells_few_rows_apart_are_told_with_their_figures() -> None:

@@ -83,3 +83,17 @@ def test_a_diagnosis_begins_no_cell_after_its_time() -> None:
     watcher.cell_begins.assert_called_once_with(cell, 1.0)
     with pytest.raises(_Enough):
         _Until(watcher, -math.inf).cell_begins(cell, 1.0)
+
+
+def test_a_diagnosis_begins_no_cell_that_would_probably_end_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("acidtest.cli.diagnosing.cells.time.monotonic", lambda: clock[0])
+    until = _Until(Mock(), 100.0)
+    begun = 0
+    with pytest.raises(_Enough):
+        while True:
+            until.cell_begins(Mock(), 1.0)
+            begun += 1
+            clock[0] += 30.0
+            until.cell_ended(Mock(), Mock(), 1.0)
+    assert begun == 3 and clock[0] <= 100.0

@@ -13,6 +13,7 @@ from acidtest.conductor.rig import Standing, converse
 from acidtest.engine import Instance
 from acidtest.engine.firebird import log
 from acidtest.errors import CellFailed
+from acidtest.families import FIREBIRD
 from acidtest.journal.models import Integrity
 from acidtest.journal.protocol import Answered, AskPhase, Job, LoadPhase, Phase, Surveyed, SurveyPhase
 from acidtest.place import Ledger
@@ -133,3 +134,17 @@ def test_firebird_is_judged_by_its_own_entry(words: str, holds: str) -> None:
     others = ENTRY.format(database="/b.fdb", words="Validation finished: 9 errors, 0 warnings, 0 fixed")
     text = others + ENTRY.format(database="/a.fdb", words=words) + others
     assert log.validation("gfix", text, Path("/a.fdb")).holds == holds
+
+
+def test_a_warning_that_shows_a_known_fault_is_kept_before_others() -> None:
+    said = (
+        "Pointer page 180 {sequence 0} bits {0x10 empty} are not consistent with data page 186 {sequence 4} state {0x0}"
+    )
+    warnings = [f"Warning: Page {n} is an orphan" for n in range(9)] + [f"Warning: {said}"]
+    words = [*warnings, "Validation finished: 0 errors, 10 warnings, 0 fixed"]
+    text = "".join(ENTRY.format(database="/a.fdb", words=one) for one in words)
+    told = log.validation("gfix", text, Path("/a.fdb"))
+    assert told.holds == "holds"
+    assert told.said.startswith(f"Validation finished: 0 errors, 10 warnings, 0 fixed / {said} / Page 0 is an orphan")
+    assert "gfix -v -full brings them back" in FIREBIRD.known_by(told.said)
+    assert not FIREBIRD.known_by(said.replace("0x10 empty", "0x02 full"))

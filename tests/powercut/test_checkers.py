@@ -311,3 +311,16 @@ def test_a_workload_that_has_no_condition_has_not_survived() -> None:
     judgement = judge(unchecked)
     assert judgement.verdict == "unknown"
     assert judgement.reasons == ["the workload has no conditions: nothing shows whether its rows are whole"]
+
+
+def test_a_loss_that_a_known_fault_explains_names_it_behind_the_first_example() -> None:
+    hidden = (
+        "Pointer page 180 {sequence 0} bits {0x10 empty} are not consistent with data page 186 {sequence 4} state {}"
+    )
+    warned = HOLDS.model_copy(update={"said": f"Validation finished: 0 errors, 1 warnings, 0 fixed / {hidden}"})
+    answered = judge(replace(WHOLE, fate=LOST, integrity=warned))
+    assert answered.verdict == "lost"
+    assert answered.reasons[0] == GONE and "a known fault of Firebird" in answered.reasons[1]
+    assert answered.damage == judge(replace(WHOLE, fate=LOST)).damage
+    assert judge(replace(WHOLE, integrity=warned)).reasons == []
+    assert len(judge(replace(WHOLE, fate=LOST)).reasons) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -11,7 +12,7 @@ from acidtest.cli.answering import chosen
 from acidtest.cli.diagnosing.which import engine_of, product_of
 from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
-from acidtest.journal.diagnosis import Database, Inside
+from acidtest.journal.diagnosis import Audited, Database, Inside
 from acidtest.question import Answers, Storage
 from acidtest.question.base import ENOUGH
 from acidtest.question.configuration import CACHE_MB, Configuration, reference
@@ -93,10 +94,38 @@ def test_the_nearest_version_that_is_installed_is_taken(
 
 
 def test_the_version_of_a_server_is_the_one_that_it_has_told() -> None:
-    course = Mock(database=Database(where="mysql://h/d", family="mysql", version="", bytes=None))
+    course = Mock(
+        database=Database(where="mysql://h/d", family="mysql", version="", bytes=None), asked=Mock(config=None)
+    )
     inside = Inside(findings=[], looked_at="MySQL 8.0.36")
     assert product_of(course, None, inside) == ("mysql", "8.0.36")
     assert product_of(course, None, None) == ("mysql", "")
+
+
+def audited(version: str = "") -> Audited:
+    return Audited(
+        directory="/etc",
+        engine="postgresql",
+        version=version,
+        settings=[],
+        findings=[],
+        read=1,
+        not_read=[],
+        unchecked=[],
+    )
+
+
+def test_a_version_comes_from_who_knows_it_best(tmp_path: Path) -> None:
+    server = Database(where="postgresql://h/d", family="postgresql", version="", bytes=None)
+    course = Mock(database=server, asked=Mock(config=tmp_path))
+    inside = Inside(findings=[], looked_at="PostgreSQL 17.11 (Debian 17.11-1)")
+    assert product_of(course, audited(), inside) == ("postgresql", "17.11")
+    assert product_of(course, audited("16.2"), inside) == ("postgresql", "17.11"), "what answers is what is in question"
+    assert product_of(course, audited(), None) == ("postgresql", "")
+    (tmp_path / "PG_VERSION").write_text("17\n")
+    assert product_of(course, audited(), None) == ("postgresql", "17")
+    (tmp_path / "PG_VERSION").write_text("nonsense")
+    assert product_of(course, audited(), None) == ("postgresql", "")
 
 
 @pytest.mark.parametrize("buffers", [75, 2048, 8192])

@@ -27,7 +27,7 @@ from acidtest.journal.diagnosis import (
 )
 from acidtest.journal.models import Journal
 from acidtest.journal.probe import Layer
-from acidtest.report.diagnosis import LOG, report
+from acidtest.report.diagnosis import LOG, report, where
 from acidtest.report.diagnosis_page import drawn, write_page
 from pages import opened, turned, unreadable
 
@@ -123,7 +123,7 @@ def test_a_severe_finding_makes_it_severe_and_it_is_kept_as_it_was(tmp_path: Pat
         ({}, False, "", ["The database's header: Forced Writes are off: "]),
         ({}, True, "a crash may lose commits", ["With the settings that were found a crash may lose commits."]),
         ({"forced-writes-off": "Forced writes are off."}, False, "a crash may lose", ["Forced writes are off."]),
-        ({"in-limbo": "One is in limbo."}, False, "", ["One is in limbo.", "The database's header: Forced Writes"]),
+        ({"in-limbo": "One is in limbo."}, False, "", ["The database's header: Forced Writes", "One is in limbo."]),
     ],
 )
 def test_what_is_severe_is_the_first_line_and_told_once(
@@ -138,6 +138,36 @@ def test_what_is_severe_is_the_first_line_and_told_once(
     assert [line.startswith(begins) for line, begins in zip(severe, said, strict=True)] == [True] * len(said)
     headline = report(one, None, journal).answer.headline
     assert headline.startswith(f"Severe: {severe[0]}" if severe else ("Likely", "No", "Nothing", "Too"))
+
+
+def test_what_is_called_severe_ends_the_command_with_its_exit_code() -> None:
+    journal = study()
+    one = made(journal)
+    assert one.inside and one.database and one.audited
+    one.audited.findings = []
+    one.database.facts["forced_writes"] = True
+    assert not report(one, None, journal).severe
+    one.inside.severe = {"transaction-stays-open": "One stays open."}
+    found = report(one, None, journal)
+    assert found.answer.headline.startswith("Severe: ") and found.severe
+
+
+def test_what_is_about_safety_alone_is_no_reason_for_slowness() -> None:
+    journal = study()
+    one = made(journal)
+    assert one.inside
+    off, old = "Forced writes are off.", one.inside.findings[0]
+    one.inside.findings, one.inside.safety = [off, old], [off]
+    found = report(one, None, journal)
+    inside = next(each for each in found.answer.bottlenecks if each.name == "the database inside")
+    assert inside.figures == (old,)
+    assert f"safety: {off}" in where(found)
+    one.inside.severe = {"forced-writes-off": off}
+    assert not any(line.startswith("safety: ") for line in where(report(one, None, journal))), "it stands at the top"
+    one.inside.severe = {}
+    one.inside.findings = [off]
+    inside = next(each for each in report(one, None, journal).answer.bottlenecks if each.name == "the database inside")
+    assert inside.standing == "unlikely"
 
 
 def test_a_log_that_was_not_there_is_not_clean() -> None:

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 from acidtest.analysis.survival import survivals
 from acidtest.cli import app
-from acidtest.journal.models import Journal, Promise, Recording, States
+from acidtest.journal.models import Cut, Journal, Promise, Recording, States
 from acidtest.report.charts import VERDICTS
 from acidtest.report.survival_page import write_survival_page
-from acidtest.report.survival_table import as_json, print_survival
+from acidtest.report.survival_table import as_json, page_tables, print_survival
 from factory import cut, cut_off, journal, recording
 from pages import NARROW, WIDE, opened, turned, unreadable
 
@@ -68,6 +68,35 @@ def test_a_loss_that_cannot_be_counted_is_not_nought() -> None:
     (row,) = as_json(held)["combinations"]
     assert row["commits_lost_worst"] is None
     assert "uncounted" in printed(held)
+
+
+@pytest.mark.parametrize(("damage", "said"), [(["torn"], "6,076; 1 of 3 damaged"), ([], "6,076; 1 of 3 uncounted")])
+def test_a_loss_that_was_counted_is_told_beside_one_that_was_not(damage: list[str], said: str) -> None:
+    cuts = [cut("lost", fate=None, damage=damage), cut("lost", acknowledged=9_000, lost=6_076), cut()]
+    held = journal([recording(repetition=n, cut=one) for n, one in enumerate(cuts, start=1)])
+    assert said in printed(held)
+    (row,) = as_json(held)["combinations"]
+    assert row["commits_lost_worst"] is None
+
+
+@pytest.mark.parametrize(
+    ("cuts", "told"),
+    [
+        ([cut("lost", lost=50, damage=[])] * 2, True),
+        ([cut("lost", lost=50, damage=[]), cut("lost", lost=49, damage=[])], False),
+        ([cut("lost", lost=50, damage=[]), cut()], False),
+        ([cut("lost", lost=50, damage=["a later commit is there than one that is missing"])], False),
+        ([cut("lost", lost=50, damage=[]), cut("lost", fate=None)], False),
+        ([cut("survived", acknowledged=0)], False),
+    ],
+)
+def test_cuts_before_which_nothing_reached_the_disk_say_that_they_cannot_show_damage(
+    cuts: list[Cut], told: bool
+) -> None:
+    held = journal([recording(repetition=n, cut=one) for n, one in enumerate(cuts, start=1)])
+    said = "every acknowledged commit was lost, and what is left is whole"
+    assert (said in printed(held)) == told
+    assert any(said in note for note in page_tables(held)["notes"]) == told
 
 
 def test_crash_states_have_no_speed() -> None:

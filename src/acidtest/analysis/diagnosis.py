@@ -8,14 +8,14 @@ decide, and ``not looked at`` where there are none. Nothing that is missing is e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from acidtest.analysis import power, yardsticks
 from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.filesystems import IN_MEMORY, WITHOUT_FLUSHES
-from acidtest.journal.diagnosis import is_reference
+from acidtest.journal.diagnosis import DURABLE, is_reference
 from acidtest.words import counted
 
 Standing = Literal["likely", "possible", "cannot tell", "unlikely", "not looked at"]
@@ -43,6 +43,7 @@ CACHE_SOURCE = (
     "up to 80 % of it (innodb_buffer_pool_size)"
 )
 MORE = "Give it more --minutes."
+APART = 5.0  # times the median of a commit's time that its mean is: then both are told
 STOLEN_POSSIBLE = 0.05  # of the processors' time
 STOLEN_SOURCE = "proc_stat(5), steal; the share is a threshold of acidtest"
 CONFIGURATION_LIKELY = 0.8  # of the rate under the reference
@@ -132,6 +133,7 @@ class Figures:
     processor: Processor | None = None
     why: Mapping[Name, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)  # what each configuration of the cells sets
+    durably: str = "With commits that wait for the drive"  # how the settings that were found are made to
 
 
 @dataclass(frozen=True)
@@ -171,11 +173,30 @@ class Compared:
 
 
 @dataclass(frozen=True)
+class Waited:
+    """What waiting for the drive costs: the settings that were found beside the same ones, made to wait."""
+
+    workload: str
+    found: Ran
+    durable: Ran
+    ratio: Summary  # of the rates, found over durable
+
+    def says(self, durably: str) -> str:
+        """In one sentence."""
+        rates = [median(one.rates) or 0.0 for one in (self.durable, self.found)]
+        return (
+            f"{durably} the rate of {self.workload} is {_figure(rates[0])} a second; as it was found it is "
+            f"{_figure(rates[1])}, which is {_times(self.ratio)} as high."
+        )
+
+
+@dataclass(frozen=True)
 class Answer:
     compared: tuple[Compared, ...]
     flush_share: Summary | None  # of a commit's time; None where it is not known
     bottlenecks: tuple[Bottleneck, ...]  # in the order of STANDINGS
-    severe: tuple[str, ...] = ()  # what puts data at risk
+    severe: tuple[str, ...] = ()  # what puts data at risk, first, and what else is severe
+    waited: tuple[Waited, ...] = ()  # where commits do not wait for the drive as found, and were made to
 
     def of(self, standing: Standing) -> list[Bottleneck]:
         return [one for one in self.bottlenecks if one.standing == standing]
@@ -201,17 +222,24 @@ def diagnose(figures: Figures) -> Answer:
     """Hold every bottleneck against the figures."""
     compared = tuple(_compared(figures.ran))
     share, were_counted = _flush_share(figures)
+    waited = tuple(_waited(figures.ran))
     found = [
-        _flush(figures, share, were_counted=were_counted),
+        _flush(figures, share, waited, were_counted=were_counted),
         _file_system(figures),
         _memory(figures),
         _configuration(figures, compared),
-        _listed("the engine's log", figures.log, figures, "Its log holds nothing that acidtest knows to cost time."),
-        _listed("the database inside", figures.inside, figures, "Nothing in it is unusual."),
+        _listed(
+            "the engine's log",
+            figures.log,
+            figures,
+            "Its log holds nothing that acidtest knows to cost time.",
+            " or safety",
+        ),
+        _listed("the database inside", figures.inside, figures, "Nothing in it is known to cost time."),
         _processor(figures),
     ]
     found.sort(key=lambda one: STANDINGS.index(one.standing))
-    return Answer(compared, share, tuple(found), tuple(figures.severe))
+    return Answer(compared, share, tuple(found), tuple(figures.severe), waited)
 
 
 def _not_looked(name: Name, figures: Figures) -> Bottleneck:
@@ -229,6 +257,14 @@ def _compared(ran: Sequence[Ran]) -> Iterator[Compared]:
     judged = judge([(one.rates, other.rates) for one, other in pairs])
     for (one, other), verdict in zip(pairs, judged, strict=True):
         yield Compared(one.workload, one, other, ratio(one.rates, other.rates), verdict)
+
+
+def _waited(ran: Sequence[Ran]) -> Iterator[Waited]:
+    """Each workload as it was found beside the same settings at level drive."""
+    durable = {one.workload: one for one in ran if one.configuration == DURABLE and one.commit_us}
+    for one in ran:
+        if one.level != "drive" and not one.is_reference and (other := durable.get(one.workload)) is not None:
+            yield Waited(one.workload, one, other, ratio(one.rates, other.rates))
 
 
 def commits_of(ran: Sequence[Ran]) -> Ran | None:
@@ -251,14 +287,14 @@ def _flush_share(figures: Figures) -> tuple[Summary | None, bool]:
     return ratio([times * one for one in probed.flush_us], commits.commit_us), were_counted
 
 
-def _flush(figures: Figures, share: Summary | None, *, were_counted: bool) -> Bottleneck:
+def _flush(figures: Figures, share: Summary | None, waited: Sequence[Waited] = (), *, were_counted: bool) -> Bottleneck:
     name: Name = "the drive's flush"
     commits, probed = commits_of(figures.ran), figures.probed
     if commits is None or probed is None:
         return _not_looked(name, figures)
     flush, commit = summarise(probed.flush_us), summarise(commits.commit_us)
     each = median(commits.flushes) or 0.0
-    said = [f"a flush: {_us(flush)}", f"a commit: {_us(commit)}"]
+    said = [f"a flush, median: {_us(flush)}", f"a commit, median: {_us(commit)}", *_apart(commits)]
     if commits.level == "drive":
         said.append(_each(each, were_counted=were_counted))
     threshold = (
@@ -271,7 +307,10 @@ def _flush(figures: Figures, share: Summary | None, *, were_counted: bool) -> Bo
         return Bottleneck(name, standing, says, tuple(said), threshold, source, remedy)
 
     if commits.level != "drive":
-        return is_("unlikely", "Commits do not wait for the drive: a power cut takes what was committed last.")
+        says = "Commits do not wait for the drive: a power cut takes what was committed last."
+        if one := next((one for one in waited if one.found == commits), None):
+            return _made_to_wait(figures, one, is_("unlikely", says))
+        return is_("unlikely", says)
     if share is None or share.median is None:
         return is_("cannot tell", "A flush could not be timed beside commits here.")
     part = f"By the probe's time of a flush, the flushes of a commit take {_times(share)} as long as it does."
@@ -311,6 +350,28 @@ def _flush(figures: Figures, share: Summary | None, *, were_counted: bool) -> Bo
     if all(one.high < FLUSH_UNLIKELY for one in bounds) and were_counted:
         return is_("unlikely", part)
     return is_("cannot tell", f"{part} That does not decide.")
+
+
+def _made_to_wait(figures: Figures, one: Waited, found: Bottleneck) -> Bottleneck:
+    """What commits do not wait for as found, and what becomes of them when they do."""
+    alone = replace(figures, ran=(one.durable,))
+    share, were_counted = _flush_share(alone)
+    then = _flush(alone, share, were_counted=were_counted)
+    bottleneck = {"likely": "likely is", "unlikely": "is unlikely to be"}.get(then.standing, "may or may not be")
+    says = f"{found.says} {one.says(figures.durably)} The drive's flush then {bottleneck} the bottleneck. {then.says}"
+    said = (*found.figures[1:], *(f"{one.durable.configuration}: {figure}" for figure in then.figures))
+    return replace(found, says=says, figures=said, source=then.source, remedy=then.remedy)
+
+
+def _apart(ran: Ran) -> Iterator[str]:
+    """Where few commits take most of the time, the mean, which is what a rate is of."""
+    middle, rate = median(ran.commit_us), median(ran.rates)
+    if middle and rate and (mean := 1e6 / rate) >= APART * middle:
+        above = counted(mean / middle, "time", spec=".2g")
+        yield (
+            f"a commit, mean (of which the rate is): {_figure(mean)} µs, {above} the median: most of the time went "
+            "into few slow commits, or passed between commits"
+        )
 
 
 def _processor(figures: Figures) -> Bottleneck:
@@ -464,6 +525,7 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
         f"{one.workload}, {one.found.configuration}: {_times(one.ratio)} the rate of the "
         f"{one.reference.configuration}: {one.judged.verdict}"
         + _smallest(one.judged)
+        + (f" ({one.judged.reason})" if one.judged.verdict == "cannot tell" else "")
         + ("" if one.alike else f", at durability {one.found.level} beside {one.reference.level}")
         for one in compared
     ) + tuple(f"{name} sets {given}" for name, given in figures.settings.items())
@@ -485,8 +547,10 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
         says = "The two promise different things of a commit, so that their rates say nothing of the other settings."
         return is_("cannot tell", says, "Compare them at one durability level.")
     if any(one.judged.verdict == "cannot tell" for one in like):
-        reasons = "; ".join(dict.fromkeys(one.judged.reason for one in like if one.judged.verdict == "cannot tell"))
-        return is_("cannot tell", f"No setting is shown to be slower, and not each can be told: {reasons}.", MORE)
+        untold = _and(
+            f"{one.workload}, {one.found.configuration}" for one in like if one.judged.verdict == "cannot tell"
+        )
+        return is_("cannot tell", f"No setting is shown to be slower; it cannot be told of {untold}.{tried}", MORE)
     says = "On the scratch database no setting that was found is shown to be slower than the reference"
     smallest = [one.judged.smallest_ratio for one in like if one.judged.smallest_ratio is not None]
     would = f": {power.in_words(min(smallest))} {power.NOTICED}" if smallest else ""
@@ -516,12 +580,12 @@ def _smallest(judged: Judged) -> str:
     return f" ({power.in_words(judged.smallest_ratio)} {power.NOTICED})"
 
 
-def _listed(name: Name, held: Sequence[str] | None, figures: Figures, nothing: str) -> Bottleneck:
+def _listed(name: Name, held: Sequence[str] | None, figures: Figures, nothing: str, more: str = "") -> Bottleneck:
     if held is None:
         return _not_looked(name, figures)
     if not held:
         return Bottleneck(name, "unlikely", nothing)
-    says = "What it says may cost time or safety; no figure here shows how much."
+    says = f"What it says may cost time{more}; no figure here shows how much."
     return Bottleneck(name, "possible", says, tuple(held))
 
 

@@ -42,6 +42,12 @@ class Survival:
     engine_recovery_s: float | None
     repaired: int  # cuts after which the file system had to be repaired
     filesystem_errors: int  # cuts after which its own program found errors
+    # Of those lost: the most commits that one lost in which they could be counted, 0 where none could; and how many
+    # could not, all of them damaged or not.
+    lost_counted_worst: int
+    lost_uncounted: int
+    uncounted_damaged: bool
+    lost_all: bool  # each cut lost every commit that was acknowledged before it, and none shows damage
     cycle_s: float | None
     states: int  # crash states that were built and looked at
     states_survived: int
@@ -151,6 +157,10 @@ def _survival(group: list[Recording]) -> Survival:
         engine_recovery_s=_median(cuts, "engine_recovery_s"),
         repaired=sum(cut.filesystem_repaired for cut in cuts),
         filesystem_errors=sum(cut.filesystem_check == "errors" for cut in cuts),
+        lost_counted_worst=max((cut.fate.lost for cut in lost if cut.fate), default=0),
+        lost_uncounted=sum(cut.fate is None for cut in lost),
+        uncounted_damaged=all(cut.damage for cut in lost if cut.fate is None),
+        lost_all=bool(lost) and len(lost) == len(group) and all(map(_lost_all, lost)),
         cycle_s=_median(cuts, "cycle_s"),
         states=sum(one.looked_at for one in states),
         states_survived=sum(one.survived for one in states),
@@ -167,6 +177,12 @@ def _survival(group: list[Recording]) -> Survival:
         witness=witness,
         kept=None if witness is None or (witness.cut and witness.cut.state) else kept,
     )
+
+
+def _lost_all(cut: Cut) -> bool:
+    """Whether all that was acknowledged is missing, and what is there is whole; of crash states nobody asks."""
+    fate = cut.fate
+    return fate is not None and not cut.states and fate.lost == fate.acknowledged > 0 and cut.damage == []
 
 
 def _is_counted(cut: Cut) -> bool:

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -18,11 +19,13 @@ from acidtest.cli.spans import seconds_of
 from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
 from acidtest.errors import BadInput, not_among
+from acidtest.experiment.reader import FIRST_SERVER
 from acidtest.families import FAMILIES, SERVERS
 from acidtest.place import drives_mounted, machine_facts, place_facts
 from acidtest.place.facts import mounts_now
 from acidtest.place.mkfs import can_be_made
-from acidtest.question import QUESTIONS, Answers, Chosen, Question, Storage, StorageKind, parts, toml
+from acidtest.question import QUESTIONS, Answers, Chosen, InForce, Question, Storage, StorageKind, parts, toml
+from acidtest.question.text import Scalar
 
 Answer = TypeVar("Answer")
 TIME = "10m"
@@ -44,6 +47,7 @@ class Given:
     force: bool
     sql: tuple[str, ...] = ()
     whole: bool = False  # without levels at which the database may break
+    found: tuple[str, ...] = ()  # "page_size=8192"
 
     def complete(self, *, defaults: bool) -> None:
         """Raise BadInput for what is not said, and cannot be asked; with ``defaults`` only the question has none."""
@@ -77,7 +81,8 @@ def answers(
     found = _sql(given, question, asker)
     engines = _whole(given, question, _engines(given, question, asker), asker)
     storage = _storages(given, question, engines, asker)
-    answered = with_storage(engines, storage)
+    found_there = in_force(given.found, engines)
+    answered = replace(with_storage(agreeing(engines, found_there), storage), found=found_there)
     if found is not None:
         answered = replace(answered, sql=found.named(given.file or Path(answered.file)))
 
@@ -242,10 +247,49 @@ def _state(offer: Offer) -> str:
     return f"{offer.version or 'built in'}, ready"
 
 
+def agreeing(engines: tuple[Chosen, ...], found: InForce | None) -> tuple[Chosen, ...]:
+    """The engines with those levels alone that do not contradict the settings that are in force."""
+    if found is None or len(engines) > 1:
+        return engines
+    engine = catalogue.describe(engines[0].id)
+    levels = []
+    for level in engines[0].levels:
+        with suppress(BadInput):
+            engine.durability(level, found.settings)
+            levels.append(level)
+    return (replace(engines[0], levels=tuple(levels)),)
+
+
+def in_force(words: Sequence[str], engines: Sequence[Chosen]) -> InForce | None:
+    """What ``--found`` says is in force on the database in question."""
+    level, settings = "drive", dict[str, Scalar]()
+    if not words:
+        return None
+    if engines[0].url:
+        raise BadInput("--found: these are settings of an engine that acidtest starts", "name one as --engine")
+    specs = {name: one for name, one in catalogue.describe(engines[0].id).setting_specs().items() if not one.by_level}
+    for word in words:
+        name, equals, said = word.partition("=")
+        if not equals:
+            raise BadInput(f"--found {word}: says no value", "write NAME=VALUE, as in page_size=8192")
+        if name == "durability":
+            if said not in engines[0].levels:
+                raise BadInput(not_among("--found durability", said, engines[0].levels))
+            level = said
+            continue
+        if name not in specs:
+            raise BadInput(not_among("--found", name, ["durability", *specs]))
+        value: Scalar = int(said) if said.isdecimal() else {"true": True, "false": False}.get(said, said)
+        if complaint := specs[name].complaint(value):
+            raise BadInput(f"--found {word}: must be {complaint}")
+        settings[name] = value
+    return InForce(settings, level)
+
+
 def chosen(words: Sequence[str]) -> tuple[Chosen, ...]:
     """Ids of engines, and URLs of servers. Raises BadInput."""
     urls = [word for word in words if "://" in word]
-    names = ["mine" if number == 1 else f"mine_{number}" for number in range(1, len(urls) + 1)]
+    names = [FIRST_SERVER if number == 1 else f"{FIRST_SERVER}_{number}" for number in range(1, len(urls) + 1)]
     servers = {url: _server(name, url) for name, url in zip(names, urls, strict=True)}
     return tuple(servers[word] if word in servers else _engine(word) for word in dict.fromkeys(words))
 

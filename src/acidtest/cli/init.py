@@ -36,6 +36,14 @@ def init(
     time: Annotated[
         str | None, typer.Option(help='How long it may take: "90s", "10m", "1h30m".', metavar="TIME")
     ] = None,
+    found: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A setting that your database has now, or durability=LEVEL: where the experiment begins; may be "
+            "repeated.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
     whole: Annotated[
         bool, typer.Option("--whole", help="Leave out levels at which a power cut may break the database.")
     ] = False,
@@ -48,8 +56,9 @@ def init(
     from acidtest.cli.writing import write
 
     given = Given(
-        file, question, _words(engine), tuple(server or ()), _words(storage), time, force, tuple(sql or ()), whole
-    )
+        file, question, _words(engine), tuple(server or ()), _words(storage), time, force, tuple(sql or ()), whole,
+        tuple(found or ()),
+    )  # fmt: skip
     write(given, yes=yes, json=json)
 
 

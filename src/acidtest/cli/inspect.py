@@ -37,7 +37,8 @@ def inspect(
 ) -> None:
     """Tell what a database looks like inside, what is unusual in it and what to do. Nothing is written to it.
 
-    The password of a server may stand in ACIDTEST_PASSWORD_INSPECT. Exit code 1: something unusual is severe.
+    The password of a server may stand in ACIDTEST_PASSWORD_INSPECT, or in ACIDTEST_PASSWORD_MINE as for acidtest run.
+    Exit code 1: something unusual is severe.
     """
     from acidtest.analysis.health import signs
     from acidtest.conductor.inspect import Options

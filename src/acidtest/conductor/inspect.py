@@ -240,7 +240,7 @@ def _server(url: str, options: Options, watch: Watch, ledger: Ledger) -> Inspect
                 said = looked.scans_said
         except CellFailed as error:
             words = error.message.removeprefix("opening the database: ")
-            remedy = error.remedy or "check the URL; the password may stand in ACIDTEST_PASSWORD_INSPECT"
+            remedy = error.remedy or "check the URL; the password may stand in ACIDTEST_PASSWORD_INSPECT or _MINE"
             raise CellFailed(f"{shown}: {words}", remedy) from None
     statistics = looked.statistics and looked.statistics.model_copy(update={"took_s": took})
     return _inspected(shown, spec.family, looked, []).model_copy(

@@ -395,11 +395,12 @@ def _take_kept(reading: Reading, plain: dict[str, Any]) -> None:
 
 
 INSPECTED = "inspect"
+FIRST_SERVER = "mine"  # as acidtest init calls it, so that one password serves all commands
 
 
 def server_of(url: str, shown_as: str) -> ServerSpec:
     """A server by its URL alone, as ``acidtest inspect`` is given it. Its password may also stand in
-    ``$ACIDTEST_PASSWORD_INSPECT``. Errors call it ``shown_as``. Raises BadInput."""
+    ``$ACIDTEST_PASSWORD_INSPECT`` or ``_MINE``. Errors call it ``shown_as``. Raises BadInput."""
     key = f"servers.{INSPECTED}"
     authority, *behind = re.split("[/?#]", url.partition("://")[2], maxsplit=1)
     if "@" not in authority and any("@" in part for part in behind):
@@ -449,7 +450,9 @@ def _server(reading: Reading, key: str, name: str, given: Any) -> dict[str, Any]
         raise reading.bad(f"{key}.schema: {why}", "leave it out")
     if isinstance(schema := table.get("schema"), str):
         reading.check_name(f"{key}.schema", schema, SCHEMA)
-    password = unquote(url.password) if url.password else os.environ.get(f"ACIDTEST_PASSWORD_{name.upper()}")
+    named = (name, FIRST_SERVER) if name == INSPECTED else (name,)
+    told = (os.environ.get(f"ACIDTEST_PASSWORD_{one.upper()}") for one in named)
+    password = unquote(url.password) if url.password else next((one for one in told if one is not None), None)
     return {
         "family": family.name,
         "host": host,

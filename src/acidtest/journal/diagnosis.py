@@ -16,6 +16,7 @@ from acidtest.journal.probe import Layer
 
 NAME = "diagnosis.json"
 FORMAT = 1
+DURABLE = "found-durable"  # the settings that were found, but for those that give durability away
 REFERENCE = "reference"  # how the configuration begins that others are compared with; in older ones it is "sane"
 
 
@@ -91,6 +92,8 @@ class Inside(Record):
 
     findings: list[str]  # whole sentences; none where nothing is unusual
     severe: dict[str, str] = Field(default_factory=dict)  # of those what is severe, one sentence each by its name
+    # Of the findings those that are about safety and cost no time; none in older ones.
+    safety: list[str] = Field(default_factory=list)
     looked_at: str  # version of the engine or of the format, as the inspection has it
     notes: list[str] = Field(default_factory=list)  # what a reader of the findings must know
 

@@ -504,7 +504,7 @@ class Integrity(Record):
 
     holds: Literal["holds", "broken", "unknown"]  # unknown: it could not run, or crashed
     check: str  # "PRAGMA integrity_check"
-    said: str  # its first words where it does not hold
+    said: str  # its first words where it does not hold, or where it holds with warnings
 
 
 class States(Record):

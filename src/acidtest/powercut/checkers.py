@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from acidtest.analysis.verdicts import merge
+from acidtest.families import FAMILIES
 from acidtest.journal.models import Verdict
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.fate import missing_examples, partial_examples
@@ -196,7 +197,14 @@ def _commits(evidence: CutEvidence) -> Answer | None:
         return SURVIVED
     older = ["rows that were loaded before the run are missing"] if fate.loaded_lost else []
     older += ["a later commit is there than one that is missing"] if fate.order_broken else []
-    return Answer("lost", tuple(missing_examples(fate)), damage=tuple(older))
+    examples = missing_examples(fate)
+    return Answer("lost", (*examples[:1], *_known(evidence), *examples[1:]), damage=tuple(older))
+
+
+def _known(evidence: CutEvidence) -> list[str]:
+    """What a known fault explains of what is missing, by the words of the engine's own check."""
+    said = evidence.integrity.said if evidence.integrity else ""
+    return [means for family in FAMILIES.values() if (means := family.known_by(said))]
 
 
 def _transactions(evidence: CutEvidence) -> Answer | None:

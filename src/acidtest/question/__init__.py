@@ -1,6 +1,6 @@
 """From a question to an experiment, as text: one module a question. Nothing of the machine is asked here."""
 
-from acidtest.question.answers import Answers, Chosen, OwnSql, Storage, StorageKind
+from acidtest.question.answers import Answers, Chosen, InForce, OwnSql, Storage, StorageKind
 from acidtest.question.base import ENOUGH, Question
 from acidtest.question.fitting import Assessed, Fitted, fit
 from acidtest.question.registry import QUESTIONS
@@ -13,6 +13,7 @@ __all__ = [
     "Assessed",
     "Chosen",
     "Fitted",
+    "InForce",
     "OwnSql",
     "Question",
     "Storage",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from acidtest.question.text import Scalar
 
 StorageKind = Literal["directory", "loop", "device", "disk"]
 
@@ -41,6 +44,25 @@ class OwnSql:
 
 
 @dataclass(frozen=True)
+class InForce:
+    """How the database in question is set, for experiments that begin there."""
+
+    settings: Mapping[str, Scalar]  # of its engine, by our names; none that follow from the durability level
+    level: str = "drive"  # of durability
+    is_bounded: bool = False  # its page cache is smaller here than it was found
+
+    @property
+    def name(self) -> str:
+        """How a level with its page cache begins."""
+        return "found, but smaller" if self.is_bounded else "found"
+
+    def of(self, name: str | None) -> int | None:
+        """A setting that is a number; None where it was not found."""
+        value = self.settings.get(name or "")
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+@dataclass(frozen=True)
 class Answers:
     """All of it."""
 
@@ -54,6 +76,7 @@ class Answers:
     memory_bytes: int = 8 << 30  # of this machine
     free_bytes: int = 1 << 40  # where the databases are to lie
     sql: OwnSql | None = None  # of the question about it
+    found: InForce | None = None  # of questions that begin at what is in force; None: nobody has told
 
     @property
     def out(self) -> str:

@@ -53,6 +53,7 @@ class Question(ABC):
     compares_engines: ClassVar[bool] = False  # so that it takes two, of which the first is the base
     of_levels: ClassVar[bool] = False  # of what durability levels cost and lose
     of_sql: ClassVar[bool] = False  # of the user's own, which is asked for
+    takes_found: ClassVar[bool] = False  # begins at the settings that are in force, where these are told
     takes_sql: ClassVar[bool] = False  # in place of its own workload, where some is given
     command: ClassVar[str] = "run"
 
@@ -60,6 +61,10 @@ class Question(ABC):
         """Raise BadInput for answers of which no experiment can be made."""
         self.check_engines(answers.engines)
         self.check_storage(answers)
+        if answers.found is not None and not self.takes_found:
+            raise BadInput(f"{self.name}: does not begin at settings that are in force", "leave --found out")
+        if answers.found is not None and len(answers.engines) > 1:
+            raise BadInput(f"{self.name}: settings that are in force are those of one engine", "name one --engine")
 
     def check_engines(self, engines: Sequence[Chosen]) -> None:
         """The part of ``check`` that needs no other answer."""

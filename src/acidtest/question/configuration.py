@@ -13,13 +13,12 @@ from functools import partial
 from typing import ClassVar
 
 from acidtest.families import FAMILIES
-from acidtest.journal.diagnosis import REFERENCE
+from acidtest.journal.diagnosis import DURABLE, REFERENCE
 from acidtest.question import parts
 from acidtest.question.answers import Answers, Chosen, StorageKind
 from acidtest.question.base import ENOUGH, Question, Rung, Sketch
 from acidtest.question.text import Draft, Line, Scalar, Table, Value
 
-DURABLE = "found-durable"  # the settings that were found, but for those that give durability away
 CACHE_MB = 128  # as of the question of durability: it holds all that is written
 WORKLOADS = ("commits", "tpcb")
 SCALE_BYTES, SCALE_MOST = 15_000_000, 8  # of a branch of tpcb, and how many are loaded at most

@@ -23,6 +23,7 @@ class Durability(Question):
     name: ClassVar[str] = "durability"
     asks: ClassVar[str] = "What does a durability level cost?"
     storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
+    takes_found: ClassVar[bool] = True
     of_levels: ClassVar[bool] = True
     no_servers: ClassVar[str] = "acidtest changes nothing on a server of yours, and a level is made of its settings"
 
@@ -34,7 +35,8 @@ class Durability(Question):
         return [*run, run[0].replace("acidtest run", "acidtest powercut", 1)] if _is_cut(answers) else run
 
     def sketches(self, answers: Answers) -> Sequence[Sketch]:
-        few = parts.shared(answers)[-2:]
+        found = (answers.found.level,) if answers.found else ()
+        few = tuple(level for level in LEVELS if level in (*parts.shared(answers)[-2:], *found))
         breadths = dict.fromkeys([(LEVELS, (1, 8)), (LEVELS, (1,)), (few, (1,))])
         return [Sketch(partial(self._draft, answers, *breadth)) for breadth in breadths]
 
@@ -42,6 +44,7 @@ class Durability(Question):
         self, answers: Answers, wanted: Sequence[str], terminals: Sequence[int], repetitions: int, seconds: float
     ) -> Draft:
         levels = parts.durabilities(answers, wanted)
+        base = answers.found.level if answers.found else "drive"
         factors = (
             parts.engines(answers),
             Line("durability", levels, parts.levels_said(answers, levels)),
@@ -52,7 +55,7 @@ class Durability(Question):
             Line("row_bytes", 100, "Text in each row.", offered=True),
         )
         return Draft(
-            parts.opening(self, answers, parts.repetitions(repetitions), parts.read_against({"durability": "drive"})),
+            parts.opening(self, answers, parts.repetitions(repetitions), parts.read_against({"durability": base})),
             (
                 Table("factors", factors, "Every combination of these levels is run."),
                 *parts.lacking(answers, levels),

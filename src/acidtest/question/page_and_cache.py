@@ -28,6 +28,7 @@ class PageAndCache(Question):
     asks: ClassVar[str] = "Which page size and which page cache?"
     storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
     takes_sql: ClassVar[bool] = True
+    takes_found: ClassVar[bool] = True
     no_servers: ClassVar[str] = "acidtest changes nothing on a server of yours, and these are settings of it"
 
     def title(self, answers: Answers) -> str:
@@ -44,8 +45,8 @@ class PageAndCache(Question):
             )
 
     def sketches(self, answers: Answers) -> Sequence[Sketch]:
-        pages = _pages(answers) or (answers.engines[0].page_size,)
-        usual = answers.engines[0].page_size
+        usual = _usual_page(answers)
+        pages = _pages(answers) or (usual,)
         two = tuple(sorted({usual, max((page for page in pages if page != usual), default=usual)}))
         breadths = [(pages, 10, 3), (pages, 10, 2), (pages, 4, 2), (two, 4, 2), ((usual,), 4, 2), ((usual,), 1, 2)]
         terminals = dict(TPCB)
@@ -65,14 +66,21 @@ class PageAndCache(Question):
         seconds: float,
     ) -> Draft:
         factors, usual = _factors(answers, pages, caches_mb, terminals)
+        family, found = FAMILIES[answers.families[0]], answers.found
+        level = [parts.at_drive()]
+        if found is not None and found.level != "drive":
+            said = "What was found does not wait for the drive: a power cut takes what was committed last."
+            factors.append(Line("durability", [found.level, "drive"], said))
+            usual, level = {**usual, "durability": found.level}, []
         return Draft(
-            parts.opening(self, answers, parts.repetitions(repetitions), parts.read_against(usual), parts.at_drive()),
+            parts.opening(self, answers, parts.repetitions(repetitions), parts.read_against(usual), *level),
             (
                 Table(
                     "factors",
                     (parts.engines(answers), *parts.scripts(answers), *factors),
                     "Every combination of these levels is run.",
                 ),
+                *parts.in_force(answers, (family.page_size, family.cache.setting)),
                 *parts.workloads(answers, scale, terminals, seconds),
                 *parts.place(answers.storage, parts.filesystem(answers), _limit()),
             ),
@@ -81,8 +89,15 @@ class PageAndCache(Question):
 
 def _pages(answers: Answers) -> tuple[int, ...]:
     """The page sizes that all of the engines can have; none where there is no choice."""
-    shared = [page for page in PAGES if all(page in engine.page_sizes for engine in answers.engines)]
+    wanted = sorted({*PAGES, _usual_page(answers)})
+    shared = [page for page in wanted if all(page in engine.page_sizes for engine in answers.engines)]
     return tuple(shared) if len(shared) > 1 else ()
+
+
+def _usual_page(answers: Answers) -> int:
+    """The size of the pages that were found, else the engine's own."""
+    found = answers.found.of(FAMILIES[answers.families[0]].page_size) if answers.found else None
+    return found or answers.engines[0].page_size
 
 
 def _ends(levels: Sequence[int], count: int) -> tuple[int, ...]:
@@ -93,23 +108,36 @@ def _ends(levels: Sequence[int], count: int) -> tuple[int, ...]:
 def _factors(
     answers: Answers, pages: Sequence[int], caches_mb: Sequence[int], terminals: int
 ) -> tuple[list[Line], dict[str, str]]:
-    """The factors, and the levels that are the base: the engine's usual page size, the cache in the middle."""
-    family, usual_page = FAMILIES[answers.families[0]], answers.engines[0].page_size
+    """The factors, and the levels that are the base: what was found, else the engine's usual page size and the cache in
+    the middle."""
+    family, usual_page = FAMILIES[answers.families[0]], _usual_page(answers)
     usual_mb = caches_mb[len(caches_mb) // 2]
+    cache = answers.found.of(family.cache.setting) if answers.found else None
     if family.cache.unit_bytes is None:
         levels = [_of_both(family, page, mb, terminals) for page, mb in product(pages, caches_mb)]
         said = f"{family.cache.setting} counts in pages: so much cache is another number for each page size."
-        return [Line(BOTH, levels, said)], {BOTH: _named(usual_page, usual_mb)}
+        base = _named(usual_page, usual_mb)
+        if cache is not None:
+            base = f"{_found(answers)}: {usual_page} bytes, {_mb(cache * usual_page)}"
+            held = {str(family.page_size): usual_page, family.cache.setting: cache}
+            of_found = {f"{family.name}.{key}": value for key, value in held.items()}
+            others = [one for one in levels if not (isinstance(one, dict) and one["set"] == of_found)]
+            levels = [{"name": base, "set": of_found}, *others]
+        return [Line(BOTH, levels, said)], {BOTH: base}
     setting = f"{family.name}.{family.cache.setting}"
     each = " in all; each session has its part of it" if family.cache.each_session else ""
     caches: list[Value] = [
         {"name": f"{mb} MiB", "value": parts.cache(family.name, mb, usual_page, terminals)[family.cache.setting]}
         for mb in caches_mb
     ]
+    usual = {setting: f"{usual_mb} MiB"}
+    if cache is not None:
+        usual = {setting: f"{_found(answers)}: {_mb(cache * family.cache.unit_bytes)}"}
+        others = [one for one in caches if not (isinstance(one, dict) and one["value"] == cache)]
+        caches = [{"name": usual[setting], "value": cache}, *others]
     factors = [
         Line(setting, caches, f"The engine's own page cache{each}. The operating system caches files beside it.")
     ]
-    usual = {setting: f"{usual_mb} MiB"}
     if family.page_size is not None and _pages(answers):
         key = f"{family.name}.{family.page_size}"
         factors.insert(0, Line(key, list(pages), "Bytes. A database is loaded for each size."))
@@ -127,6 +155,14 @@ def _of_both(family: Family, page: int, megabytes: int, terminals: int) -> Value
 
 def _named(page: int, megabytes: int) -> str:
     return f"{page} bytes, {megabytes} MiB"
+
+
+def _found(answers: Answers) -> str:
+    return answers.found.name if answers.found else ""
+
+
+def _mb(size: int) -> str:
+    return f"{size / (1 << 20):.3g} MiB"
 
 
 def _limit() -> tuple[Line, ...]:

@@ -133,6 +133,8 @@ def cache(family: str, megabytes: int, page_bytes: int, terminals: int) -> dict[
 def caches(answers: Answers, megabytes: int, terminals: int) -> tuple[Table, ...]:
     """The same page cache for every engine that acidtest starts."""
     said = f"A page cache of {megabytes} MiB for each engine. acidtest engines settings ENGINE shows all keys."
+    if answers.found is not None:
+        return in_force(answers)
     tables: list[Table] = []
     for family, page_bytes in {engine.family: engine.page_size for engine in answers.own}.items():
         settings = cache(family, megabytes, page_bytes, terminals)
@@ -141,6 +143,13 @@ def caches(answers: Answers, megabytes: int, terminals: int) -> tuple[Table, ...
         lines = tuple(Line(key, value) for key, value in settings.items())
         tables.append(Table(f"settings.{family}", lines, "" if tables else said))
     return tuple(tables)
+
+
+def in_force(answers: Answers, without: Sequence[str | None] = ()) -> tuple[Table, ...]:
+    """The settings that were found, but for those that are factors."""
+    held = answers.found.settings if answers.found else {}
+    lines = tuple(Line(key, value) for key, value in held.items() if key not in without)
+    return (Table(f"settings.{answers.families[0]}", lines, "As they were found."),) if lines else ()
 
 
 def filesystem(answers: Answers) -> Line:

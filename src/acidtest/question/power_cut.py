@@ -64,6 +64,7 @@ class PowerCut(Question):
         )
         load = (
             Line("count", COUNT, "A cut falls on one of so many commits, drawn by lot."),
+            *_longer(answers, levels),
             Line("terminals", 4, "Clients at once."),
         )
         return Draft(
@@ -83,6 +84,17 @@ def _cuts_said(cuts: int) -> str:
     lose = counted(cuts, "cut loses", "cuts lose")
     rare = f"losses in more than {seen:.0f} % of all cuts are ruled out (95 %)"
     return f"Cuts of each combination. If {lose} nothing, {rare}."
+
+
+def _longer(answers: Answers, levels: Sequence[str]) -> tuple[Line, ...]:
+    """Where the database may break at a level: so many commits are over before the kernel writes of them."""
+    if not set(parts.breaking(answers.engines)) & set(levels):
+        return ()
+    said = (
+        "In place of count: where a level may break the database, only a load shows it of which the kernel has written "
+        "a part; it begins after 30 s."
+    )
+    return (Line("duration_s", 60, said, offered=True),)
 
 
 def _place(answers: Answers) -> tuple[Table, ...]:

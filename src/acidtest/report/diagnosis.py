@@ -27,6 +27,7 @@ from acidtest.analysis.diagnosis import (
     Storage,
     diagnose,
 )
+from acidtest.analysis.health import AT_RISK
 from acidtest.analysis.latency import percentile_ns
 from acidtest.analysis.summary import Summary, median, summarise
 from acidtest.doubts.flushes import median_us
@@ -65,7 +66,7 @@ NEVER = (
 STYLES: dict[Standing, str] = {
     "likely": "bold red", "possible": "yellow", "cannot tell": "cyan", "unlikely": "green", "not looked at": "dim",
 }  # fmt: skip
-AT_RISK = frozenset(("forced-writes-off", "fsync-off"))  # signs of an inspection that tell what settings lose
+SETTINGS_LOSE = frozenset(("forced-writes-off", "fsync-off"))  # signs of an inspection that tell what settings lose
 FINDINGS_MAX = 12
 SETTINGS_MAX = 40
 FLUSH_METHOD: FlushMethod = "fdatasync"
@@ -95,11 +96,13 @@ class Report:
 
     @property
     def severe(self) -> bool:
-        """Whether something must not be believed, or is not safe."""
+        """Whether something must not be believed, or is severe: each that stands above as "Severe:" is."""
         findings = self.diagnosis.audited.findings if self.diagnosis.audited else []
         flushes_not = self.probe is not None and self.probe.judgement.verdict == "does not flush"
         invalid = any(one.status == "invalid" for one in self.bad)
-        return flushes_not or invalid or any(one["severity"] == "invalid" for one in findings)
+        return (
+            bool(self.answer.severe) or flushes_not or invalid or any(one["severity"] == "invalid" for one in findings)
+        )
 
     @property
     def subject(self) -> str:
@@ -176,7 +179,9 @@ def figures_of(diagnosis: Diagnosis, probe: ProbeRecording | None, journal: Jour
         probed=_probed(probe) if probe else None,
         ran=_ran(journal) if journal else (),
         log=[_logged(one) for one in audited.log] if audited and log_looked else None,
-        inside=diagnosis.inside.findings if diagnosis.inside else None,
+        inside=[one for one in diagnosis.inside.findings if one not in diagnosis.inside.safety]
+        if diagnosis.inside
+        else None,
         severe=_severe(diagnosis, probe),
         processor=Processor(**diagnosis.processor.model_dump()) if diagnosis.processor else None,
         why=_why(diagnosis),
@@ -184,13 +189,22 @@ def figures_of(diagnosis: Diagnosis, probe: ProbeRecording | None, journal: Jour
             name: ", ".join(f"{key} = {value}" for key, value in given.items()) or "nothing"
             for name, given in (diagnosis.cells.settings if diagnosis.cells else {}).items()
         },
+        durably=_durably(diagnosis),
     )
 
 
+def _durably(diagnosis: Diagnosis) -> str:
+    """What makes the commits of the settings that were found wait for the drive."""
+    family = of_engine(diagnosis.cells.engine) if diagnosis.cells else None
+    return "With Forced Writes on" if family is FIREBIRD else "With commits that wait for the drive"
+
+
 def _severe(diagnosis: Diagnosis, probe: ProbeRecording | None) -> list[str]:
-    """What puts data at risk: what the inspection calls severe, the settings that were found, and the storage."""
-    severe = dict(diagnosis.inside.severe) if diagnosis.inside else {}
-    told = not AT_RISK.isdisjoint(severe)
+    """What puts data at risk: by the inspection, the settings that were found, and the storage; then what else the
+    inspection calls severe."""
+    inside = dict(diagnosis.inside.severe) if diagnosis.inside else {}
+    severe = {name: says for name, says in inside.items() if name in AT_RISK}
+    told = not SETTINGS_LOSE.isdisjoint(severe)
     database = diagnosis.database
     if not told and database and (risk := _header_risk(database)):
         severe["header"], told = f"The database's header: {risk}.", True
@@ -199,7 +213,7 @@ def _severe(diagnosis: Diagnosis, probe: ProbeRecording | None) -> list[str]:
     if probe and (judged := probe_report.report(probe).judgement).verdict == "does not flush":
         why = next(one.why or one.text for one in judged.evidence if one.verdict == "does not flush")
         severe["storage"] = f"The storage does not flush, and a power cut takes what it has acknowledged: {why}"
-    return [harmless(one) for one in severe.values()]
+    return [harmless(one) for one in {**severe, **inside}.values()]
 
 
 def _header_risk(database: Database) -> str:
@@ -304,10 +318,11 @@ def _shown(figures: Figures, answer: Answer, probed: probe_report.Report | None)
         shown.append(
             Shown(
                 f"{ran.workload}, settings {ran.configuration}, durability {ran.level}: "
-                f"{number(rate.median)} commits a second ({interval(rate)}).",
+                f"{number(rate.median)} commits a second, a mean over the measured time ({interval(rate)}).",
                 rate,
             )
         )
+    shown += [Shown(one.says(figures.durably), one.ratio) for one in answer.waited]
     for one in answer.compared:
         unlike = "" if one.alike else f"; but a commit is at {one.found.level} beside {one.reference.level}"
         shown.append(
@@ -342,7 +357,8 @@ def print_report(results: Report, console: Console) -> None:
         _print_bottleneck(one, console)
     _heading(console, "What is shown")
     for shown in results.shown:
-        _line(console, shown.text)
+        if not shown.verdict:  # what has one stands among the figures of the configuration
+            _line(console, shown.text)
     for bad in results.bad:
         _line(console, f"{bad.cell}: {bad.status}: {harmless(bad.reason or '')}", style="red")
     if held.cells:
@@ -382,6 +398,8 @@ def where(results: Report) -> list[str]:
     if held.inside:
         lines.append(f"looked into: {harmless(held.inside.looked_at)}")
         lines += [f"note: {harmless(one)}" for one in held.inside.notes]
+        said = tuple(held.inside.severe.values())  # which stands at the top, with what to do
+        lines += [f"safety: {harmless(one)}" for one in held.inside.safety if not one.startswith(said)]
     return [*lines, *(f"doubtful: {one.what}: {harmless(one.detail)}" for one in held.doubts)]
 
 

@@ -35,6 +35,7 @@ STYLES = {
     "unknown": "yellow",
 }
 REASONS_MAX = 2
+LONGER = "duration_s = 60 in place of count: Linux begins to write what nobody flushes after 30 s"
 ONE_BY_ONE = "acknowledgements-come-one-by-one"
 IN_BURSTS = (
     "several items came in one write: how many were lost, how old they were and the items a second say little until "
@@ -62,6 +63,9 @@ class Column:
 
 def worst_text(row: Survival) -> str:
     """Commits that the worst cut lost. Of a workload that does not number its commits nothing is known."""
+    if not row.held and row.lost_commits_worst is None and row.lost_counted_worst:
+        what = "damaged" if row.uncounted_damaged else "uncounted"
+        return f"{row.lost_counted_worst:,}; {row.lost_uncounted:,} of {row.cuts:,} {what}"
     if row.held or row.lost_commits_worst is None:
         return "uncounted"
     return f"{row.lost_commits_worst:,}" if row.acknowledged or row.lost else "–"
@@ -147,6 +151,8 @@ def print_survival(journal: Journal, console: Console) -> None:
         console.print(exercised, style="dim", soft_wrap=True)
     if note := uncounted(journal.recordings):
         console.print(note, style="dim", markup=False, soft_wrap=True)
+    for note in lost_all(rows, varied):
+        console.print(note, markup=False, soft_wrap=True)
     print_noticing(journal, varied, console)
     print_replication(journal, console)
     print_recovery(journal, varied, console)
@@ -239,6 +245,17 @@ def uncounted(recordings: Iterable[Recording]) -> str:
     return not_numbered(names)
 
 
+def lost_all(rows: Sequence[Survival], varied: Sequence[str]) -> list[str]:
+    """Where cuts came before anything had reached the disk: what they cannot show; one line for all of these."""
+    names = [", ".join(row.levels.get(factor, "") for factor in varied) or "this" for row in rows if row.lost_all]
+    if not names:
+        return []
+    return [
+        f"In each cut of {'; '.join(names)} every acknowledged commit was lost, and what is left is whole: such cuts "
+        f"do not show whether the database can be damaged. A longer load may ({LONGER})."
+    ]
+
+
 def not_numbered(names: Sequence[str]) -> str:
     """What cannot be told of power cuts under workloads of these names, and what to write."""
     if not names:
@@ -271,7 +288,15 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "more_reasons": more_reasons,
         "agreeing": agreeing_checkers,
         "announced_by": announced_text,
-        "notes": [note for note in (tally(rows, announcers(journal), said), uncounted(journal.recordings)) if note],
+        "notes": [
+            note
+            for note in (
+                tally(rows, announcers(journal), said),
+                uncounted(journal.recordings),
+                *lost_all(rows, varied_of(journal.header)),
+            )
+            if note
+        ],
         "worst_text": worst_text,
         "commits_text": commits_text,
         "again": partial(again, journal=journal),

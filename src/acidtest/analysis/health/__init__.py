@@ -7,7 +7,13 @@ from acidtest.analysis.health import every, firebird, innodb, postgresql, sqlite
 from acidtest.analysis.health.base import Rule, Severity, Sign
 from acidtest.journal.inspected import Inspected
 
-__all__ = ["Severity", "Sign", "signs"]
+__all__ = ["AT_RISK", "Severity", "Sign", "signs"]
+
+# What is about the data's safety, and costs no time.
+AT_RISK = frozenset(
+    ("damaged", "checksum-failures", "forced-writes-off", "fsync-off", "full-page-writes-off", "doublewrite-off",
+     "commits-not-flushed", "transaction-numbers-end")
+)  # fmt: skip
 
 RULES: tuple[Rule, ...] = (
     every.damaged,
@@ -32,6 +38,6 @@ RULES: tuple[Rule, ...] = (
 
 
 def signs(inspected: Inspected) -> list[Sign]:
-    """What is unusual, the severe first; otherwise in the order of the rules."""
+    """What is unusual: the severe first, of these what puts data at risk; otherwise in the order of the rules."""
     found = [sign for rule in RULES for sign in rule(inspected)]
-    return sorted(found, key=lambda sign: sign.severity != "severe")
+    return sorted(found, key=lambda sign: (sign.severity != "severe", sign.name not in AT_RISK))

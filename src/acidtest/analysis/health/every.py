@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from acidtest.analysis import database
 from acidtest.analysis.database import PAGES_MIN, Unusual
 from acidtest.analysis.health.base import GSTAT, Rule, Sign, alike, number
+from acidtest.analysis.health.firebird import end_it
+from acidtest.families import firebird_buffers
 from acidtest.journal.inspected import Inspected
 from acidtest.journal.models import DatabaseStatistics
 from acidtest.words import counted
@@ -17,7 +19,7 @@ CACHE_SHARE_MIN = 0.1  # of the database
 # the engine itself would take, what to do, and where that stands.
 CACHES = {
     "firebird": (
-        "page_buffers", 0, 256, "Raise it with gfix -buffers: 2048, or more.",
+        "page_buffers", 0, 256, "",  # by its mode and the size of the database
         "firebird.conf, DefaultDbCachePages: 2048 pages for SuperServer, and 256 for each attachment of Classic",
     ),
     "postgresql": (
@@ -67,7 +69,7 @@ def small_cache(inspected: Inspected) -> Iterator[Sign]:
             f"{database / 1e6:,.1f} MB.",
             f"less than the engine's own {least * (unit or page) / 1e6:,.1f} MB, and than {CACHE_SHARE_MIN:.0%} of the "
             "database",
-            do,
+            do or firebird_buffers(database // page),
             source,
         )
 
@@ -126,7 +128,7 @@ def _rebuild(inspected: Inspected) -> str:
 
 def _collect(inspected: Inspected) -> str:
     return {
-        "firebird": "Look for a transaction that stays open (MON$TRANSACTIONS), end it, and sweep: gfix -sweep.",
+        "firebird": end_it(inspected),
         "postgresql": "Look for what holds the rows back, then VACUUM the table; lower its "
         "autovacuum_vacuum_scale_factor if autovacuum comes too seldom.",
     }.get(inspected.family, "Let the garbage be collected.")

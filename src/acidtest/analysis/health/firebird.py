@@ -26,14 +26,24 @@ STATES = {
     ),
     "active": (
         "has not ended, or its program died with the server",
-        "Find it in MON$TRANSACTIONS, end its program or attachment, then sweep: gfix -sweep.",
+        "",
     ),
 }
+OPEN = (
+    "Look for a transaction that stays open (select * from mon$transactions), end its program or attachment and let "
+    "that commit more often; then sweep: gfix -sweep."
+)
 # Firebird's own words: a transaction without an attachment is dead, and what meets it takes it for rolled back.
 CLOSED = (
-    "No program is seen to have the file open, so that nobody holds it: whoever opens the database next takes it for "
-    "rolled back, and a sweep (gfix -sweep) removes what it left."
+    "No program is seen to have this file open. If it is a copy, look first in the server that it comes from for a "
+    "transaction that stays open (select * from mon$transactions), and end that. If it is the database itself, nobody "
+    "holds a transaction: a sweep (gfix -sweep) removes what was left."
 )
+
+
+def end_it(inspected: Inspected) -> str:
+    """What to do about a transaction that keeps old versions, for all rules that find its traces."""
+    return CLOSED if inspected.is_held is False else OPEN
 
 
 def old_transaction(inspected: Inspected) -> Iterator[Sign]:
@@ -44,9 +54,6 @@ def old_transaction(inspected: Inspected) -> Iterator[Sign]:
         number(inspected, name) for name in ("oldest_transaction", "oldest_active", "next_transaction")
     )
     interval = number(inspected, "sweep_interval")
-    ended = "Find it in MON$TRANSACTIONS and end its program or attachment; let that commit more often."
-    if closed := inspected.is_held is False:
-        ended = CLOSED
     if following - active > GAP_MAX:
         yield Sign(
             "transaction-stays-open",
@@ -54,20 +61,20 @@ def old_transaction(inspected: Inspected) -> Iterator[Sign]:
             f"The oldest active transaction is {active:,} and the next is {following:,}: {following - active:,} have "
             "begun since, and no version that they made obsolete could be removed.",
             f"{GAP_MAX:,} transactions between oldest active and next",
-            ended,
+            end_it(inspected),
             SWEEP,
         )
     if active - oldest > (limit := max(interval, GAP_MAX)):
         state, do = STATES.get(str(inspected.facts.get("oldest_state")), ("", "Sweep at a quiet hour: gfix -sweep."))
-        if closed and inspected.facts.get("oldest_state") == "active":
-            state, do = "did not end", CLOSED
+        if inspected.is_held is False and inspected.facts.get("oldest_state") == "active":
+            state = "did not end, or has not yet in the server that the file comes from"
         yield Sign(
             "oldest-transaction-stuck",
             "severe",
             f"The oldest interesting transaction, {oldest:,}, lies {active - oldest:,} behind the oldest active, "
             f"{active:,}{f'; it {state}' if state else ''}.",
             f"{counted(limit, 'transaction')}, the sweep interval or {GAP_MAX:,}",
-            do,
+            do or end_it(inspected),
             SWEEP,
         )
     if interval == 0 and following - oldest > GAP_MAX:

@@ -4,6 +4,7 @@ followed, and neither depth nor number matter."""
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,6 +19,9 @@ NAME_CHARACTERS_MAX = 32 << 20  # of all names, each with its folders
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NONBLOCK
 KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 ITSELF = "the directory itself"
+# Of a data directory of PostgreSQL, which PG_VERSION marks, the folders that hold neither configuration nor messages.
+DATA = re.compile(r"base|global|pg_(?!log$)\w+")
+OF_DATA = "holds a server's data: no configuration and no log"
 
 
 class Walk:
@@ -49,7 +53,9 @@ class Walk:
             for base in sorted(folders):
                 if self._is_full():
                     return
-                if name.count("/") >= DEPTH_MAX:
+                if "PG_VERSION" in files and DATA.fullmatch(base):
+                    self.passed.append(Evidence(OF_DATA, name + base))
+                elif name.count("/") >= DEPTH_MAX:
                     self.passed.append(Evidence(f"lies more than {DEPTH_MAX:,} folders deep", name + base))
                 else:
                     yield from self._below(f"{name}{base}/", base, DIRECTORY | os.O_NOFOLLOW, descriptor)

@@ -19,20 +19,21 @@ from acidtest.conductor.carried import Carried, carried
 from acidtest.engine import Engine
 from acidtest.engine.compare import spoken
 from acidtest.errors import AcidtestError, BadInput, told
+from acidtest.families import FAMILIES
 from acidtest.journal import reader
-from acidtest.journal.diagnosis import Cells, Diagnosis
+from acidtest.journal.diagnosis import DURABLE, Cells, Diagnosis
 from acidtest.journal.models import Journal, Recording
 from acidtest.journal.protocol import Progress
 from acidtest.place import DirectoryPlace, Ledger, machine_facts
 from acidtest.plan import Cell, Plan
 from acidtest.question import Storage, fit
-from acidtest.question.configuration import DURABLE, Configuration
+from acidtest.question.configuration import Configuration
 from acidtest.report import diagnosis as report
 from acidtest.risk import LEVELS
 from acidtest.words import counted
 
 SERVER_SHARE = 0.6  # of the time that is left: to start and stop a server takes longer than a plan assumes
-GRACE = 1.25  # of the time: then no further cell begins
+GRACE = 1.25  # of the time: no cell begins that would probably end later
 CACHE_PART = 16  # of the memory, for the page cache of a scratch database
 JOURNAL_BYTES = 16_000_000
 DRIVE = LEVELS[-1]
@@ -142,6 +143,11 @@ def _said(
         None: f"{engine.id}; of which version the one in question is was not found",
     }[exact]
     said = [f"A scratch database of {which}, with one terminal."]
+    if engine.embedded and FAMILIES[engine.family].server_port is not None:
+        said.append(
+            "It is embedded in the process that loads it: where a server has the database in question, that server's "
+            "connections, network and shared cache are not in these rates."
+        )
     if len(each) == 1:
         said.append("What was found is what the reference sets, so that there is nothing to compare.")
     if not any_found:
@@ -158,10 +164,11 @@ class _Enough(Exception):
 
 
 class _Until:
-    """Passes on to a watcher how a run goes, and ends it before a cell that would begin too late."""
+    """Passes on to a watcher how a run goes, and ends it before a cell that would probably end too late."""
 
     def __init__(self, watcher: conductor.Watcher, until: float) -> None:
         self._watcher, self._until = watcher, until
+        self._last, self._began, self._ended = until, time.monotonic(), 0
 
     def begins(self, done: int, total: int, place: str) -> None:
         self._watcher.begins(done, total, place)
@@ -194,3 +201,6 @@ class _Until:
 
     def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None:
         self._watcher.cell_ended(cell, recording, left_s)
+        # What the cells took so far, with their loads, is what another one is taken to need.
+        self._ended += 1
+        self._until = self._last - (time.monotonic() - self._began) / self._ended

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from acidtest import __version__, conductor
-from acidtest.analysis.health import signs
+from acidtest.analysis.health import AT_RISK, signs
 from acidtest.cli import doctor
 from acidtest.cli.diagnosing.asked import Asked, check_out, database_of, place_of
 from acidtest.cli.diagnosing.cells import measured
@@ -34,6 +35,7 @@ from acidtest.report import diagnosis as report
 
 PROBE_S, PROBE_SHARE = 10.0, 0.15  # of the time, and never longer
 INSIDE_SHARE = 0.2  # of the time, to look into the database
+REFUSED = re.compile(r"password|access denied", re.IGNORECASE)  # a server that answers, and asks who is there
 INSIDE_BYTES_PER_S = 100e6  # that its pages are assumed to be read with
 
 
@@ -146,16 +148,17 @@ def _inside(course: Course) -> Inside | None:
         # Reading it whole is left out: that would empty it from the file cache, which slows down whoever uses it.
         inspected = inspect(course.asked.database, Options(False, longest_s, pages_s=longest_s), lambda *_: None)
     except AcidtestError as error:
-        if course.database.bytes is None:  # a server that cannot be asked is not the one in question
-            raise
+        if course.database.bytes is None and not REFUSED.search(error.message):
+            raise  # a server that cannot be reached is not the one in question
         course.missing(report.INSIDE, told(error))
         return None
     if inspected.statistics is None and inspected.statistics_said:
         course.missing("statistics of its tables", inspected.statistics_said)
     found = signs(inspected)
     says = [f"{one.says} {one.do} ({one.threshold}; {one.source})" for one in found]
-    severe = {one.name: one.says for one in found if one.severity == "severe"}
-    return Inside(findings=says, severe=severe, looked_at=inspected.version, notes=list(inspected.notes))
+    severe = {one.name: f"{one.says} {one.do}" for one in found if one.severity == "severe"}
+    safety = [text for text, one in zip(says, found, strict=True) if one.name in AT_RISK]
+    return Inside(findings=says, severe=severe, safety=safety, looked_at=inspected.version, notes=list(inspected.notes))
 
 
 def _now() -> str:

@@ -10,9 +10,12 @@ from acidtest.analysis.diagnosis import Answer
 from acidtest.cli import answering
 from acidtest.cli.diagnosing.course import Course
 from acidtest.cli.writing import assess
+from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError
+from acidtest.families import of_engine
 from acidtest.journal.diagnosis import Cells, Next
-from acidtest.question import QUESTIONS, Storage, fit
+from acidtest.question import QUESTIONS, InForce, Storage, fit
+from acidtest.question.text import Scalar
 
 NEXT_TIME = "10m"
 NEXT_QUESTIONS = {  # by the first bottleneck: a question of acidtest init, and why
@@ -34,9 +37,39 @@ def next_of(course: Course, cells: Cells | None, answer: Answer) -> Next | None:
     storage = Storage(kind, (str(course.place.resolve()),))
     words = [str(course.place.resolve())] if kind == "directory" else [kind, str(course.place.resolve())]
     command = ["acidtest", "init", "next.toml", "--question", name, "--engine", cells.engine]
+    found = found_of(cells)
+    engines = answering.agreeing(answering.chosen([cells.engine]), found)
+    if len(engines[0].levels) < 2:  # these settings belong to one level: nothing could be compared
+        found, engines = None, answering.chosen([cells.engine])
+    if question.takes_found and found is not None:
+        told = {**found.settings, "durability": found.level}
+        command += [word for name, value in told.items() for word in ("--found", f"{name}={_said(value)}")]
+    else:
+        found = None
     command += ["--storage", ",".join(words), "--time", NEXT_TIME, "--yes"]
     text = ""
     with suppress(AcidtestError):
-        answers = answering.with_storage(answering.chosen([cells.engine]), storage)
-        text = fit(question, replace(answers, time=NEXT_TIME, file="next.toml", name="next"), assess).text
+        answers = answering.with_storage(engines if found else answering.chosen([cells.engine]), storage)
+        text = fit(question, replace(answers, found=found, time=NEXT_TIME, file="next.toml", name="next"), assess).text
     return Next(question=name, asks=question.asks, why=why, command=shlex.join(command), text=text)
+
+
+def found_of(cells: Cells) -> InForce | None:
+    """The settings that were found, which the cells ran with; None where none were."""
+    name = next((one for one in cells.settings if one == "found" or (len(cells.settings) == 1)), "")
+    if not name:
+        return None
+    by_level = {key for key, one in catalogue.find(cells.engine).setting_specs().items() if one.by_level}
+    held_there = cells.settings[name].items()
+    kept = {key: value for key, value in held_there if key not in by_level and value is not None}
+    held = InForce(kept, cells.levels[name])
+    family = of_engine(cells.engine)
+    cache = held.of(family.cache.setting) if family else None
+    page = held.of(family.page_size) if family else None
+    unit = (family.cache.unit_bytes if family else None) or page
+    is_bounded = bool(cache and unit and cells.cache_bytes and cache * unit < cells.cache_bytes)
+    return replace(held, is_bounded=is_bounded)
+
+
+def _said(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from acidtest.cli.diagnosing.course import Course
 from acidtest.engine import Engine, catalogue
@@ -13,16 +14,28 @@ from acidtest.journal.diagnosis import Audited, Inside
 
 def product_of(course: Course, audited: Audited | None, inside: Inside | None) -> tuple[str, str]:
     """The engine in question as people name it, and its version; "" where it is not known."""
+    version = audited.version if audited else ""
+    is_server = course.database is not None and course.database.bytes is None
+    if inside and is_server and (release := re.search(r"\d+(\.\d+)*", inside.looked_at)):
+        version = release[0]  # it has answered itself
+    version = version or (course.database.version if course.database else "") or _of_data(course.asked.config)
     if audited and audited.engine:
-        version = audited.version or (course.database.version if course.database else "")
         return audited.engine, version
     if course.database is None:
         return "", ""
-    if course.database.bytes is None:  # a server: its scheme names the product
+    if is_server:  # its scheme names the product
         word = course.database.where.partition("://")[0]
-        release = re.search(r"\d+(\.\d+)*", inside.looked_at) if inside else None
-        return next((name for name in PRODUCTS if name == word), course.database.family), release[0] if release else ""
+        return next((name for name in PRODUCTS if name == word), course.database.family), version
     return course.database.family, course.database.version
+
+
+def _of_data(directory: Path | None) -> str:
+    """The version that a data directory of PostgreSQL names; "" where it is none."""
+    try:
+        said = (directory / "PG_VERSION").read_text(encoding="ascii").strip() if directory else ""
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return said if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", said) else ""
 
 
 def engine_of(product: str, version: str) -> tuple[Engine, bool | None]:

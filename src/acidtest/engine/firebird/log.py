@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from acidtest.families import FIREBIRD
 from acidtest.journal.models import Integrity
 from acidtest.words import counted
 
@@ -54,12 +55,13 @@ def findings(path: Path) -> list[str]:
 
 FINISHED = re.compile(r"Validation finished: (\d+) errors?, (\d+) warnings?, \d+ fixed")
 ERROR = re.compile(r"^\s*Error: (.*)$", re.MULTILINE)
+WARNING = re.compile(r"^\s*Warning: (.*)$", re.MULTILINE)
 
 
 def validation(check: str, log: str, database: Path) -> Integrity:
     """What a validation of ``database`` wrote (src/jrd/validation.cpp), among entries about others.
 
-    Warnings are pages that nobody uses: a crash may leave them.
+    Warnings are mostly of pages that nobody uses: a crash may leave them.
     """
     ours = f"Database: {database}\n"
     log = "\n".join(entry for entry in HEAD.split(log) if ours in entry)
@@ -69,7 +71,10 @@ def validation(check: str, log: str, database: Path) -> Integrity:
     errors = [message.strip() for message in ERROR.findall(log)]
     if finished[1] != "0":
         return Integrity(holds="broken", check=check, said=" / ".join([finished[0], *errors[:3]]))
-    return Integrity(holds="holds", check=check, said="" if finished[2] == "0" else finished[0])
+    warnings = [message.strip() for message in WARNING.findall(log)]
+    known = [message for message in warnings if FIREBIRD.known_by(message)]  # first, for only three are kept
+    said = "" if finished[2] == "0" else " / ".join([finished[0], *list(dict.fromkeys([*known, *warnings]))[:3]])
+    return Integrity(holds="holds", check=check, said=said)
 
 
 def messages(lines: Iterable[str]) -> Iterator[str]:
