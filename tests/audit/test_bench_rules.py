@@ -101,7 +101,6 @@ INSERTS_NUMBER = replace(BY_RAND, writes=(Write(HERE, "insert", "LINE", columns=
 RESTARTED = LogEntry(HERE, "firebird", "update-conflict", "after 10 attempts of restart. execute procedure SELL(9)")
 ANOTHER = replace(RESTARTED, text="after 10 attempts of restart. execute procedure OTHER(9)")
 IN_A_HUNDRED = replace(BY_PARAMETER, loop=100, loop_where=HERE)
-HOT = replace(BY_PARAMETER, writes=(Write(HERE, "update", "TOTAL", always="ID = 1"),))
 DRIVE_TEST = Statement(HERE, "drive test", 'measures = "drive"')
 NO_BARRIER = Mount(HERE, "/data", "ext4", frozenset(("rw", "nobarrier")))
 BARRIER = replace(NO_BARRIER, options=frozenset(("rw", "noatime")))
@@ -215,7 +214,6 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (routines.routine_not_repeatable, bench(routines=[INSERTS_RAND, SOLD]), bench(routines=[INSERTS_NUMBER, SOLD])),
     (routines.restarts_not_repeatable, bench(side("a", "firebird 4.0.0", RESTARTED), routines=[BY_RAND]),
      bench(side("a", "firebird 4.0.0", ANOTHER), routines=[BY_RAND])),
-    (routines.hot_row, bench(routines=[HOT]), bench(routines=[BY_PARAMETER])),
     (routines.work_in_one_call, bench(routines=[IN_A_HUNDRED]), bench(routines=[replace(IN_A_HUNDRED, loop=15)])),
     (routines.work_in_one_call, bench(routines=[replace(INSERTS_RAND, loop=100), SOLD]),
      bench(routines=[replace(INSERTS_RAND, loop=100)])),

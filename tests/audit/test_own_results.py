@@ -232,8 +232,6 @@ SPOKEN: list[tuple[str, str, Rows, Rows]] = [
     ("closed-loop-stall", "doubtful", STALLS, NO_STALLS),
     ("new-order-share", "invalid", {"80 %": mixed(new_order=800, payment=200)},
      {"as specified": mixed(new_order=435, payment=435, delivery=43), "16, by chance": mixed(new_order=9, payment=7)}),
-    ("goodput-above-throughput", "invalid", {"90 for 100": recordings(found=factory.result(100, throughput_per_s=90.0))},
-     {"no throughput": recordings(100)}),
     ("state-inherited", "doubtful",
      {"faster": repeated(100, 105, 110, 115, 120), "slower": repeated(120, 115, 110, 105, 100)},
      {"no order": repeated(100, 105, 120, 115, 110), "copies": repeated(120, 115, 110, 105, 100, grows=False)}),

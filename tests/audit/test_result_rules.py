@@ -84,10 +84,7 @@ SPOKEN = [
     (rates.faster_than_it_turns, bench(FAST, facts=TURNS, sides=[side()]), bench(FAST, facts=TURNS)),
     (rates.flush_as_memory, bench(replace(FLUSH, rate=500_000.0)), bench(FLUSH)),
     (rates.flush_as_memory, bench(replace(FLUSH, rate=90_000.0), replace(FLUSH, rate=100_000.0, unit="writes", flushed=False)), bench(FLUSH, replace(FLUSH, rate=230_000.0, unit="writes", flushed=False))),
-    (rates.iops_above_provisioned, bench(DISK, replace(DISK, name="w read", rate=2500.0), facts=(says("iops", "3,000 provisioned IOPS", 3000.0),)), bench(DISK, facts=(says("iops", "3,000 provisioned IOPS", 3000.0),))),
     (rates.new_order_share, bench(replace(TPCC, nopm=60_000.0)), bench(TPCC)),
-    (rates.goodput_above_throughput, bench(replace(RUN, attempts=90.0)), bench(replace(RUN, attempts=101.0))),
-    (rates.goodput_above_throughput, bench(replace(RUN, attempts=90.0)), bench(replace(RUN, attempts=90.0, tool="benchbase"))),
     (rates.below_scale, bench(replace(TPCC, warehouses=100)), bench(TPCC)),
     (rates.generator_threads, bench(replace(RUN, terminals=200, threads=1)), bench(replace(RUN, terminals=200, threads=8))),
     (rates.many_failed, bench(replace(RUN, errors=2000)), bench(replace(RUN, errors=20))),
@@ -95,7 +92,6 @@ SPOKEN = [
     (rates.load_failed, bench(replace(RUN, script="load", rate=0.0, errors=20)), bench(replace(RUN, script="load", errors=20))),
     (rates.load_failed, bench(replace(RUN, script="load", rate=0.0, errors=20)), bench(replace(RUN, rate=0.0, errors=20))),
     (latencies.percentile_at_ceiling, bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 100_000.0})), bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 900.0, "max": 100_000.0}))),
-    (latencies.percentiles_disordered, bench(replace(RUN, latency_ms={"p99": 5.0, "p50": 9.0})), bench(replace(RUN, latency_ms={"p50": 9.0, "p99": 9.5, "p99.9": 9.1, "mean": 30.0, "max": 40.0}))),
     (latencies.service_time_under_rate, bench(replace(OPEN, latency_from="actual start")), bench(OPEN)),
     (latencies.rate_not_kept, bench(replace(OPEN, rate=80.0)), bench(OPEN)),
     (latencies.late_ones_skipped, bench(replace(RUN, skipped=3)), bench(replace(RUN, skipped=0))),
@@ -150,7 +146,6 @@ SPOKEN = [
     (logs.flush_stalls, bench(sides=[logged("flush-stall")]), bench(sides=[logged("checkpoint")])),
     (rates.flush_bounds_commits, bench(TRACED), bench(replace(TRACED, tool="ioping"))),
     (rates.fsync_does_not_flush, bench(replace(FLUSH, name="fsync", rate=9e3), THROUGH), bench(replace(FLUSH, name="fsync"), THROUGH)),
-    (latencies.latencies_out_of_range, bench(facts=(says("out of range", value=3.0),)), bench(facts=(says("figure"),))),
     (logs.flush_behind, bench(sides=[logged("flush-behind", "mysql")]), bench(sides=[logged("error", "mysql")])),
 ]  # fmt: skip
 

@@ -174,7 +174,6 @@ class Write:
     table: str
     keys: tuple[Draw, ...] = ()  # what decides which rows these are, but for rows that the routine itself has inserted
     columns: tuple[tuple[str, tuple[Draw, ...]], ...] = ()  # of an insert: what of it is drawn; "*": of no known column
-    always: str = ""  # of an update: why it is of the same row each time; "" where it is not known to be
     of_row: bool = False  # in a trigger: whether of its table only the row is meant that it is fired for
 
 
@@ -233,14 +232,11 @@ StatementKind = Literal[
     "drive test",  # that the drive is meant to be measured
     "turns",  # of a rotating drive; the value is a minute
     "write-cache",  # that survives a power cut, or may
-    "iops",  # that were paid for; the value is a second
     # What programs, scripts, definitions of services and results have.
     "repeated",  # that runs are made several times; the value is how often
     "sampled",  # that a program measures one operation several times within a run; the value is how often
     "tpc-word",  # that a tool prints for a result of its own
     "best-of",  # that a tool shows the best of several runs
-    "error-as-result",  # of a program: what fails is a result, of no time
-    "error-dropped",  # of a program: whether a statement failed is not looked at
     "unfixed version",  # what is taken in whatever version is the newest
     "platform",  # that a program wrote beside its figures: "arch arm64"
     "composed",  # a compose file that a script starts, by its name; "" of the usual one
@@ -249,12 +245,6 @@ StatementKind = Literal[
     "unlogged",  # a table whose rows are in no log
     "volume-elsewhere",  # that is mounted beside the place where its image keeps the data
     "ephemeral",  # data of a container that nothing keeps
-    "opens-sqlite",  # that a program does; the text is what it sets for its connections
-    "set-and-closed",  # by a connection that is closed before it has worked
-    "set-in-pool",  # by whichever connection of a pool is free
-    "think-time",  # of a load generator between two requests
-    "reloaded",  # a setting that holds from the next start on, where a script only reloads the server
-    "out of range",  # that a histogram left values out; the value is how many
 ]
 
 

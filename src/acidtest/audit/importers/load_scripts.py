@@ -1,30 +1,19 @@
-"""Scripts of load generators that speak HTTP: what they ask for, and how long a virtual user thinks between requests.
-
-k6's options (JavaScript), JMeter's plans (XML) and Locust's users (Python). A closed loop with pauses cannot go faster
-than the pauses let it, whatever answers.
-"""
+"""Scripts of load generators that speak HTTP, and what they ask for: k6's options (JavaScript) and JMeter's plans
+(XML)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acidtest.audit.bench import Published, Statement
+from acidtest.audit.bench import Published
 from acidtest.audit.importers.commands import seconds
 from acidtest.audit.importers.file import File, Importer
 from acidtest.formats import linear
 
 BYTES_MAX = 1 << 20
 LINE_MAX = 400
-KEPT = 10  # pauses of a file
 OF_K6 = linear.compile(r"\bfrom\s+['\"]k6(?:/[\w/.-]+)?['\"]|\brequire\(['\"]k6")
-OF_LOCUST = linear.compile(r"^\s*(?:from locust\b|import locust\b)", linear.M)
 COMMENT = linear.compile(r"\s*(?://|#|\*|/\*|<!--)")
-OPEN = linear.compile(r"arrival-rate|constant_throughput|constant_pacing")
-SLEEP = linear.compile(r"(?:^|[\s;{(])sleep\s?\(\s?[\w.+*/ ()-]{1,80}\)")
-NO_SLEEP = linear.compile(r"sleep\s?\(\s?0?\s?\)|import|\bfunction sleep\b")
-WAIT_TIME = linear.compile(r"^\s*wait_time\s*=\s*(?:between|constant)\([\d., ]{1,40}\)")
-NO_WAIT = linear.compile(r"(?:between|constant)\((?:0(?:\.0)?[, ]*)+\)")
-TIMER = linear.compile(r"<(?:Constant|UniformRandom|GaussianRandom|PoissonRandom)Timer\b[^<>]{0,300}enabled=\"true\"")
 STAGE = linear.compile(r"\btarget[\"']?\s*:")
 OPTIONS = {
     "k6": {
@@ -39,28 +28,14 @@ OPTIONS = {
 }
 
 
-def _read(file: File) -> Sequence[Published | Statement] | None:
-    if not file.base.endswith((".js", ".mjs", ".ts", ".jmx", ".py")) or file.size > BYTES_MAX or b"\0" in file.head:
+def _read(file: File) -> Sequence[Published] | None:
+    if not file.base.endswith((".js", ".mjs", ".ts", ".jmx")) or file.size > BYTES_MAX or b"\0" in file.head:
         return None
     lines = [(at, line[:LINE_MAX]) for at, line in enumerate(file.lines, start=1) if not COMMENT.match(line)]
     if file.base.endswith(".jmx"):
-        return [*_pauses(file, lines, TIMER), *_asked(file, lines, "jmeter")] or None
-    if "k6" in file.text and OF_K6.search(file.text):
-        pauses = () if OPEN.search(file.text) else _pauses(file, lines, SLEEP, NO_SLEEP)
-        return [*pauses, *_asked(file, lines, "k6")] or None
-    if "locust" in file.text and OF_LOCUST.search(file.text):
-        return list(_pauses(file, lines, WAIT_TIME, NO_WAIT)) or None
-    return None
-
-
-def _pauses(
-    file: File,
-    lines: Sequence[tuple[int, str]],
-    pattern: linear.Pattern[str],
-    without: linear.Pattern[str] | None = None,
-) -> list[Statement]:
-    found = [(at, line) for at, line in lines if pattern.search(line) and not (without and without.search(line))]
-    return [Statement(file.at(at), "think-time", " ".join(line.split())[:120]) for at, line in found[:KEPT]]
+        return list(_asked(file, lines, "jmeter")) or None
+    of_k6 = "k6" in file.text and OF_K6.search(file.text)
+    return list(_asked(file, lines, "k6")) or None if of_k6 else None
 
 
 def _asked(file: File, lines: Sequence[tuple[int, str]], tool: str) -> Iterator[Published]:

@@ -11,11 +11,9 @@ from acidtest.audit.said import and_more, called, rate
 from acidtest.finding import Found, rule
 from acidtest.words import counted
 
-HTTP_TOOLS = frozenset(("k6", "jmeter", "locust", "gatling"))
 TPC_C = frozenset(("hammerdb", "benchbase", "oltpbench", "go-tpc", "tpcc-mysql", "benchmarksql"))
 
 OF_DATABASES = ("transactions", "queries", "operations", "requests", "reads", "writes")
-RATES_QUOTED = 5
 SEVERAL = frozenset(("benchbase", "oltpbench"))  # that run other workloads too, of which a scale counts something else
 
 
@@ -62,25 +60,6 @@ def _branches(one: Published) -> float | None:
         held = one.warehouses or one.scale
         return held * int(sets) if held and one.tool == "sysbench" and sets.isdigit() else held
     return None
-
-
-@rule(
-    "think-time-in-the-rate",
-    severity="note",
-    says="Each virtual user pauses between its requests and waits for every answer: the rate is what the pauses let "
-    "through, not what the database can do.",
-    remedy="Take the pauses out, ask for a rate of arrivals, or publish latencies at a stated number of users.",
-    disproved_by="runs without the pauses with the same rates",
-    source="B. Schroeder et al., Open Versus Closed (NSDI 2006); k6's documentation, Open and closed models",
-)
-def think_time_in_the_rate(bench: Bench) -> Iterator[Found]:
-    said = bench.said("think-time")
-    rated = [one for one in bench.others if one.rate and not one.planned and one.tool in (*HTTP_TOOLS, "")]
-    if said and (rated or bench.rows):
-        more = and_more(len(said) - 1, "pause")
-        evidence = [one.where.says(one.text) for one in said]
-        evidence += [one.where.says(rate(one)) for one in rated[:RATES_QUOTED]]
-        yield Found(f"{said[0].where.file} has “{said[0].text}”{more}.", tuple(evidence))
 
 
 @rule(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from statistics import median
 
 from acidtest.audit.bench import Bench, Published
@@ -12,7 +11,6 @@ from acidtest.finding import Found, rule
 from acidtest.words import counted
 
 NEAR_CEILING = 0.99
-ORDER_TOLERANCE = 1.15  # tools' histograms are coarse: go-tpc's has one significant figure
 RATE_KEPT = 0.95
 SERIES_LEAST = 10  # intervals
 STALLED = 0.05  # of the median rate
@@ -40,29 +38,6 @@ def _at_ceiling(one: Published) -> Iterator[Seen]:
             text = f"{called(one)}: {name} is {value:,.0f} ms, {one.tool} counts to {one.ceiling_ms:,.0f}"
             counts = f"printed by {one.tool}, which counts to {one.ceiling_ms:,.0f} ms"
             yield Seen(one, text, (one.where.says(f"{name} {value:,.1f} ms"), one.where.says(counts)))
-
-
-@rule(
-    "percentiles-disordered",
-    severity="invalid",
-    says="A smaller percentile is above a larger one: these figures are not of one measurement.",
-    remedy="Take them from one run, and do not average percentiles.",
-    disproved_by="a record of each latency from which both percentiles follow",
-    source="By definition; percentiles of several runs have no mean",
-    about="latency",
-)
-def percentiles_disordered(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for one in bench.published for seen in _disordered(one))
-
-
-def _disordered(one: Published) -> Iterator[Seen]:
-    held = [(float(name[1:]), name) for name in one.latency_ms if name[1:].replace(".", "", 1).isdigit()]
-    names = [name for _, name in sorted(held)] + (["max"] if "max" in one.latency_ms else [])
-    for lower, higher in pairwise(names):
-        times = one.latency_ms[lower] / (one.latency_ms[higher] or 1e-9)
-        if times > ORDER_TOLERANCE:
-            figures = [f"{name} {one.latency_ms[name]:,.2f} ms" for name in (lower, higher)]
-            yield Seen(one, f"{called(one)}: {', '.join(figures)}", tuple(map(one.where.says, figures)), times)
 
 
 @rule(
@@ -128,21 +103,6 @@ def late_ones_skipped(bench: Bench) -> Iterator[Found]:
         for one in bench.published
         if one.skipped
     )
-
-
-@rule(
-    "latencies-out-of-range",
-    severity="doubtful",
-    says="The tool's histogram left values out because they were too large for it: percentiles are without the worst.",
-    remedy="Give the histogram a range that holds the longest latency, and measure again.",
-    disproved_by="the same percentiles with all values",
-    source=TENE,
-    about="latency",
-)
-def latencies_out_of_range(bench: Bench) -> Iterator[Found]:
-    for one in bench.said("out of range"):
-        dropped = counted(one.value or 0, "value", spec=",.0f")
-        yield Found(f"{one.where.file}: {dropped} outside of the histogram's range.", (one.where.says(one.text),))
 
 
 @rule(

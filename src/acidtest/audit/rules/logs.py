@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from acidtest.audit.bench import Bench
-from acidtest.audit.rules.builds import measured, named
+from acidtest.audit.rules.builds import named
 from acidtest.finding import Found, Rule, Severity, rule
 from acidtest.words import counted
 
@@ -58,23 +57,12 @@ crash_in_log = _logged(
     remedy="State when it was, and leave out every run that it affects.",
     source="PostgreSQL's postmaster.c, MySQL's signal_handler.cc, Firebird's guard.cpp",
 )  # fmt: skip
-
-
-@rule(
-    "corruption-in-log",
-    severity="invalid",
+corruption_in_log = _logged(
+    "corruption-in-log", "invalid", "corruption",
     says="The server found its own files damaged: nothing that was measured on them is of a working database.",
     remedy="Find what damages them before measuring; acidtest probe shows whether the storage plausibly flushes.",
-    disproved_by="a check of the measured files that finds nothing, or a date of these entries outside of the "
-    "measured time",
     source="PostgreSQL's bufmgr.c, InnoDB's buf0buf.cc, Firebird's err.cpp",
-)
-def corruption_in_log(bench: Bench) -> Iterator[Found]:
-    for side in bench.sides:
-        for found in _entries(replace(bench, sides=[side]), "corruption"):
-            yield replace(found, evidence=(*found.evidence, *measured(bench, side)))
-
-
+)  # fmt: skip
 recovery_in_log = _logged(
     "recovery-in-log", "note", "recovery",
     says="The server had stopped without a shutdown and recovered: its caches were cold, and its files had changed.",

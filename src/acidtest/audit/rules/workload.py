@@ -84,7 +84,7 @@ def workload_differs(bench: Bench) -> Iterator[Found]:
         told: list[str] = []
         evidence: list[Evidence] = []
         for what, value, shown in _measures(of):
-            if what not in bench.factors and (found := _differs(bench, of, value, shown)):
+            if not {what, what.replace(" ", "_")} & bench.factors and (found := _differs(bench, of, value, shown)):
                 told.append(f"{what}: {found[0]}")
                 evidence += found[1]
         if told:
@@ -165,66 +165,12 @@ def _measures(
 ) -> Iterator[tuple[str, Callable[[Published], object], Callable[[object], str]]]:
     yield "clients", lambda one: one.terminals, lambda value: f"{value:,}"
     yield "scale", lambda one: one.scale or one.warehouses, lambda value: f"{value:,g}"
+    yield "isolation", lambda one: re.sub(r"transaction|[-_ ]", "", one.isolation.lower()), str
+    yield "query mode", lambda one: one.query_mode.lower(), str
+    yield "connections", lambda one: one.reconnects, lambda anew: "one for each transaction" if anew else "kept ones"
     options = {name for one in of for name in one.parameters if re.sub(r"[-_ .]", "", name.lower()) in SIZES}
     for name in sorted(options):
         yield name, lambda one, name=name: one.parameters.get(name), str  # type: ignore[misc]
-
-
-@rule(
-    "isolation-differs",
-    severity="doubtful",
-    says="The sides ran at different isolation levels: one may do what another must wait or retry for.",
-    remedy="Ask for the same level by name on every side, and check that each engine means the same by it.",
-    disproved_by="the level that each server reports while it is measured",
-    source="H. Berenson et al., A Critique of ANSI SQL Isolation Levels (SIGMOD 1995); TPC-C, clause 3.4",
-)
-def isolation_differs(bench: Bench) -> Iterator[Found]:
-    if "isolation" in bench.factors:
-        return
-    known = [one for one in bench.measured if one.isolation] or [one for one in bench.plans if one.isolation]
-    if found := _differs(bench, known, lambda one: re.sub(r"transaction|[-_ ]", "", one.isolation.lower()), str):
-        yield Found(f"The isolation level differs: {found[0]}.", found[1])
-
-
-@rule(
-    "query-mode-differs",
-    severity="doubtful",
-    says="One side's statements were prepared and another's were not: parsing and planning are in one figure only.",
-    remedy="Use the same mode everywhere (pgbench -M, sysbench --db-ps-mode), or make it a factor.",
-    disproved_by="outputs of the same query mode from every side",
-    source="PostgreSQL's manual of pgbench: --protocol",
-)
-def query_mode_differs(bench: Bench) -> Iterator[Found]:
-    if {"query mode", "query_mode", "protocol"} & bench.factors:
-        return
-    known = [one for one in bench.measured if one.query_mode]
-    if found := _differs(bench, known, lambda one: one.query_mode.lower(), str):
-        yield Found(f"The query mode differs: {found[0]}.", found[1])
-
-
-CONNECT = "PostgreSQL's manual of pgbench: --connect measures the overhead of connections; Good Practices"
-
-
-@rule(
-    "connect-per-transaction-differs",
-    severity="doubtful",
-    says="One side connects anew for every transaction and another does not: the cost of connections is in one figure.",
-    remedy="Keep connections on every side or on none.",
-    disproved_by="outputs of every side with the same kind of connections",
-    source=CONNECT,
-)
-def connect_per_transaction_differs(bench: Bench) -> Iterator[Found]:
-    known = [one for one in bench.measured if one.reconnects is not None]
-    if "connections" in bench.factors:
-        return
-    found = _differs(
-        bench,
-        known,
-        lambda one: bool(one.reconnects),
-        lambda anew: "a connection for each transaction" if anew else "kept connections",
-    )
-    if found:
-        yield Found(f"Connections differ: {found[0]}.", found[1])
 
 
 @rule(
@@ -233,7 +179,7 @@ def connect_per_transaction_differs(bench: Bench) -> Iterator[Found]:
     says="Every transaction has a connection of its own: what it costs to connect is most of the figure.",
     remedy="Keep connections, or state that it is connecting that is measured.",
     disproved_by="the tool's output without a connection for each transaction",
-    source=CONNECT,
+    source="PostgreSQL's manual of pgbench: --connect measures the overhead of connections; Good Practices",
 )
 def connect_per_transaction(bench: Bench) -> Iterator[Found]:
     anew = [one for one in (*bench.measured, *bench.plans) if one.reconnects]
