@@ -132,7 +132,6 @@ SPOKEN = [
     (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), repeated(100.0, 95.0, 96.0, 86.0, 80.0)),
     (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*(replace(RUN, rate=100.0 - 5 * n, where=Where(f"pg{14 + n}.out", 3)) for n in range(5)))),
     (shown.best_of, bench(RUN, facts=(says("best-of", "[Mix] 5"),)), bench(RUN)),
-    (shown.tpc_words, bench(TPCC, facts=(says("tpc-word", "tpmC: 100"),)), bench(TPCC)),
     (logs.deadlocks_in_log, bench(sides=[logged("deadlock")]), bench(sides=[logged("update-conflict", "firebird")])),
     (logs.deadlocks_in_log, bench(sides=[logged("serialization")]), bench(sides=[logged("checkpoint")])),
     (logs.crash_in_log, bench(sides=[logged("crash")]), bench(sides=[logged("error")])),

@@ -131,7 +131,6 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (drive_cache.drive_test_through_cache, bench(FIO, facts=[MEMORY]), bench(FIO, facts=[SMALL])),
     (drive_cache.drive_test_through_cache, bench(replace(FIO, tool="dd", parameters={"bs": "1M", "of": "/data/x"})), bench(replace(FIO, tool="dd", parameters={"bs": "1M", "conv": "fdatasync"}))),
     (drive_cache.drive_test_through_cache, bench(replace(FIO, tool="sysbench", parameters={"file-extra-flags": "", "file-total-size": "4G"})), bench(replace(FIO, tool="sysbench", parameters={"file-extra-flags": "direct", "file-total-size": "4G"}))),
-    (drive_cache.drive_test_through_cache, bench(replace(FIO, tool="hdparm", name="cached reads", unit="reads")), bench(replace(FIO, tool="hdparm", name="buffered disk reads", unit="reads"))),
     (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/var/lib/postgresql/data"))]), bench(sides=[side(mounted("/var/lib/postgresql/data", "volume"))])),
     (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/var/lib/postgresql/data"))]), bench(sides=[side(mounted("/dev/shm"), mounted("/run"), mounted("/tmp"))])),
     (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/mnt/ram"), data_directory="/mnt/ram/pg")]), bench(sides=[side(mounted("/mnt/ram"), data_directory="/mnt/ssd/pg")])),

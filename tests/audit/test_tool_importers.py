@@ -9,24 +9,10 @@ from typing import Any
 import pytest
 
 from acidtest.audit import importers
-from acidtest.audit.bench import Bench, Published, Statement
+from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers.file import Broken, File, Part
-from acidtest.audit.rules.goodput import throughput_is_not_goodput
 from tables import rows
 
-BENCHMARKSQL_PROPERTIES = """db=postgres
-driver=org.postgresql.Driver
-conn=jdbc:postgresql://localhost:5432/bench
-user=me
-password=secret
-warehouses=100
-loadWorkers=8
-terminals=64
-runTxnsPerTerminal=0
-runMins=30
-limitTxnsPerMin=0
-newOrderWeight=45
-"""
 FIXTURES = Path(__file__).parents[1] / "kits" / "fixtures"
 
 
@@ -36,7 +22,7 @@ def read(directory: Path, name: str, text: str | bytes) -> Sequence[Part]:
     return importers._import(File(path, name))[1]
 
 
-TWICE = ("ycsb.txt", "benchmarksql.log", "tpcc-mysql.out", "mysqlslap.txt", "fio.txt", "k6.txt", "ioping.txt")
+TWICE = ("ycsb.txt", "mysqlslap.txt", "fio.txt", "k6.txt")
 
 
 @rows(*TWICE)
@@ -53,14 +39,8 @@ def test_the_best_of_five_is_said_by_the_tool(tmp_path: Path) -> None:
 
 BROKEN = [
     ("YCSB", "2026-01-01 10:00:10:000 10 sec: 40000 operations; 4000 current ops/sec; est completion in 1 minute\n"),
-    ("BenchmarkSQL", "10:00:00,001 [main] INFO   jTPCC : Term-00, warehouses=20\nTerm-00, Running Average tpmTOTAL: 10.00    Current tpmTOTAL: 120\n"),
-    ("BenchmarkSQL's result", "run,elapsed,latency,dblatency,ttype,rbk,dskipped,error\n1,x,10,9,PAYMENT,0,0,0\n"),
-    ("tpcc-mysql", "*** ###easy### TPC-C Load Generator ***\n<Parameters>\n  [warehouse]: 1\n"),
     ("mysqlslap", "Benchmark\n\tAverage number of seconds to run all queries: 2.500 seconds\n"),
     ("CrystalDiskMark", "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n"),
-    ("k6", '{"metrics": {"http_reqs": {}, "http_req_duration": {}}}'),
-    ("JMeter", "timeStamp,elapsed,label\nx,y,z\n"),
-    ("JMeter's statistics", '{"a": {"sampleCount": 1, "meanResTime": 1}}'),
     ("OLTP-EMUL", "Performance in TOTAL\n====\n"),
 ]  # fmt: skip
 
@@ -88,7 +68,6 @@ PLANNED: list[tuple[str, str, str, dict[str, Any]]] = [
     ("k6", "run.sh", "k6 run --vus 30 --duration 2m tests/load.js\n", {"tool": "k6", "terminals": 30, "measured_s": 120.0, "script": "load.js"}),
     ("HammerDB", "run.tcl", "dbset db pg\ndbset bm TPROC-C\ndiset tpcc pg_count_ware 100\ndiset tpcc pg_rampup 2\ndiset tpcc pg_duration 5\ndiset tpcc pg_superuserpass x\nvuset vu 16\nvucreate\n", {"tool": "hammerdb", "script": "TPROC-C", "warehouses": 100, "scale": 100.0, "warmup_s": 120.0, "measured_s": 300.0, "terminals": 16, "engine": "postgresql"}),
     ("HammerDB in Python", "run.py", "dbset('db','maria')\ndbset('bm','TPC-C')\ndiset('tpcc','maria_count_ware','100')\nvuset('vu','16')\n", {"warehouses": 100, "terminals": 16, "engine": "mariadb"}),
-    ("BenchmarkSQL", "props.pg", BENCHMARKSQL_PROPERTIES, {"tool": "benchmarksql", "warehouses": 100, "terminals": 64, "measured_s": 1800.0, "engine": "postgresql", "asked_rate": None}),
     ("OLTP-EMUL", "oltp30_config.nix", "working_mode = small_03\nwarm_time = 30\ntest_time = 180\ninit_docs = 100000\n", {"tool": "oltp-emul", "script": "small_03", "scale": 100_000.0, "warmup_s": 1800.0, "measured_s": 10_800.0}),
 ]  # fmt: skip
 
@@ -121,12 +100,3 @@ def test_a_load_is_understood_and_is_no_result(tmp_path: Path) -> None:
     )
     bench = importers.read(tmp_path)
     assert (bench.read, bench.published, bench.not_understood) == ([("load.log", "pgbench load")], [], [])
-
-
-@rows(
-    ((FIXTURES / "jmeter.jtl").read_text().replace(",true,", ",false,", 30), 0),
-    ((FIXTURES / "jmeter-statistics.json").read_text(), 1),
-)
-def test_failures_are_held_against_a_rate_that_counts_them_alone(text: str, found: int, tmp_path: Path) -> None:
-    bench = Bench([], published=[part for part in read(tmp_path, "x.jtl", text) if isinstance(part, Published)])
-    assert len(list(throughput_is_not_goodput(bench))) == found

@@ -235,7 +235,6 @@ StatementKind = Literal[
     # What programs, scripts, definitions of services and results have.
     "repeated",  # that runs are made several times; the value is how often
     "sampled",  # that a program measures one operation several times within a run; the value is how often
-    "tpc-word",  # that a tool prints for a result of its own
     "best-of",  # that a tool shows the best of several runs
     "unfixed version",  # what is taken in whatever version is the newest
     "platform",  # that a program wrote beside its figures: "arch arm64"

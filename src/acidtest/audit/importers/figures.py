@@ -103,10 +103,10 @@ ONE_BY_ONE_MAX = 300  # rows, above which a table records runs and does not publ
 JSON_BYTES_MAX = 8 << 20
 JSON_OBJECTS_MAX = 50_000
 SAMPLE = 50  # cells that show what a column holds
-# The headings of tools' own tables, which importers of their own read: go-tpc's, Google Benchmark's.
+# The headings of tools' own tables, whose columns are not read one by one: go-tpc's, Google Benchmark's.
 OWN = ({"PREFIX", "OPERATION"}, {"BENCHMARK", "TIME", "CPU", "ITERATIONS"})
 NO_UNIT = ("%", "x", "×", "-", "–", "/", ":")  # a share, a factor, a range, a date
-REPORTS = (b"Performance in TOTAL", b"BenchmarkSQL Run")  # pages that importers of their own read
+REPORT = b"Performance in TOTAL"  # a page that an importer of its own reads
 PER_SECOND = re.compile(
     r"((?:[kmgt]i?)?b|ops|reqs?|requests|rows|txn?s?|queries|transactions)_s(?:ec)?$", re.IGNORECASE
 )
@@ -133,7 +133,7 @@ Held = tuple[int, Role, Amount]  # a figure of a row: its column and what it is
 
 
 def _in_prose(file: File) -> Sequence[Published] | None:
-    return _read(file) if PROSE.fullmatch(file.base) and not any(one in file.head for one in REPORTS) else None
+    return _read(file) if PROSE.fullmatch(file.base) and REPORT not in file.head else None
 
 
 def _alone(file: File) -> Sequence[Published] | None:

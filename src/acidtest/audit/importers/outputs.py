@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from acidtest.audit.amounts import number
-from acidtest.audit.bench import Published, Statement
+from acidtest.audit.bench import Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File
 from acidtest.audit.importers.numbers import Latencies, PerSecond
@@ -113,9 +113,7 @@ class Run:
         self.failed += amount(held.pop("failed", None) or "0")
         self.failed += amount(held.pop("failed/s", None) or "0") * max(at - last, 0.0)
         for name, text in held.items():
-            if text is not None and name.endswith("^"):  # the highest of all intervals
-                self.values[name[:-1]] = max(amount(text), self.values.get(name[:-1], 0.0))
-            elif text is not None:
+            if text is not None:
                 self.values[name] = text
 
 
@@ -145,7 +143,6 @@ class Output:
     derived: Callable[[File, Run], Iterable[Mapping[str, Any]]] = lambda file, run: ({},)
     broken: str = ""  # what a file without any result is
     may_measure_else: bool = False  # so that only a file with intervals is broken
-    tpc_word: str = ""  # how the tool calls its new orders a minute
     results: frozenset[str] = RESULTS  # one of which a result has
 
     @cached_property
@@ -157,7 +154,7 @@ class Output:
         """Of all rows, so that most lines of a long log are asked about once."""
         return linear.compile("|".join(rf"\s*(?:{row.text})" for row in self.rows))
 
-    def read(self, file: File) -> Sequence[Published | Statement] | None:
+    def read(self, file: File) -> Sequence[Published] | None:
         first = next((at for at, line in enumerate(file.first_lines, start=1) if self._known.match(line)), None)
         if first is None:
             return None
@@ -168,9 +165,7 @@ class Output:
         is_else = self.may_measure_else and not any(run.series for run in runs)
         if not (whole or is_else) and self.broken and not PROSE.fullmatch(file.base):  # a text quotes parts of it
             raise Broken(f"is {self.broken}", runs[-1].line or runs[-1].begun if runs else first)
-        words = (Statement(one.where, "tpc-word", f"{self.tpc_word}: {one.nopm:,.1f}", one.nopm)
-                 for one in whole if self.tpc_word and one.nopm)  # fmt: skip
-        return [*whole, *words] if whole or self.broken else None
+        return whole if whole or self.broken else None
 
     def _runs(self, file: File) -> list[Run]:
         runs: list[Run] = []

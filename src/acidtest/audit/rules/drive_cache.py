@@ -114,6 +114,4 @@ def _buffered(one: Published, options: Mapping[str, str]) -> str | None:
         known = {"if", "of"} & set(options)
         through = not any(word in command for word in ("direct", "fsync", "fdatasync", "dsync", "sync"))
         return "neither oflag=direct nor conv=fsync" if known and through else None
-    if one.tool == "hdparm":
-        return "reads of the file cache (hdparm -T)" if "cached" in one.name.lower() else None
     return None

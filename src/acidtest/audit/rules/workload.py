@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.compared import by_side, without_products
 from acidtest.audit.said import and_more, called
-from acidtest.finding import Evidence, Found, listed, rule
+from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 SAME = "G. Heiser, Systems Benchmarking Crimes: the same benchmark on both sides; TPC-C, clause 5.6: one configuration"
@@ -26,7 +26,6 @@ BUILT_IN = re.compile(
 )
 EVIDENCE_EACH = 3
 LABELS = (("random", re.compile(r"rand")), ("sequential", re.compile(r"seq")))
-ASKED_BY_SCRIPT = frozenset(("k6", "jmeter"))
 
 
 def _differs(
@@ -97,29 +96,7 @@ def workload_differs(bench: Bench) -> Iterator[Found]:
         if found := _differs(bench, of, lambda one: one.script, str):
             yield Found(f"{of[0].tool} ran another workload on each side: {found[0]}.", found[1])
 
-    yield from _not_as_asked(bench)
     yield from _otherwise_labelled(bench)
-
-
-def _not_as_asked(bench: Bench) -> Iterator[Found]:
-    """Results of another number of users than the only script of their tool asks for."""
-    by_tool: dict[str, list[Published]] = defaultdict(list)
-    for one in bench.published:
-        if one.planned and one.tool in ASKED_BY_SCRIPT and one.script == one.where.file.rpartition("/")[2]:
-            by_tool[one.tool].append(one)
-    for tool, plans in by_tool.items():
-        asked = {one.terminals for one in plans}
-        ran = [one for one in bench.measured if one.tool == tool and one.terminals]
-        ran = [one for one in ran if one.script in ("", *(plan.script for plan in plans))]
-        made = {one.terminals for one in ran}
-        if len(asked) != 1 or None in asked or not ran or asked & made or "clients" in bench.factors:
-            continue
-        users = next(iter(asked)) or 0
-        text = f"{plans[0].where.file} asks for {counted(users, 'virtual user')}, and the results of {tool} are of "
-        text += f"{listed([f'{n:,}' for n in sorted(n for n in made if n)])}"
-        evidence = [one.where.says(f"asks for {counted(users, 'virtual user')}") for one in plans]
-        evidence += [one.where.says(counted(one.terminals or 0, "virtual user")) for one in ran]
-        yield Found(f"{text}: they are not of this script as it stands.", tuple(dict.fromkeys(evidence)), "guessed")
 
 
 def _otherwise_labelled(bench: Bench) -> Iterator[Found]:
