@@ -59,7 +59,6 @@ PLANNED: list[tuple[str, str, str, dict[str, Any]]] = [
     ("sysbench", "run.sh", "sysbench /usr/share/sysbench/oltp_read_write.lua --threads=16 --time=300 --tables=10 --table-size=1000000 --mysql-password=x run | tee log\n", {"tool": "sysbench", "script": "oltp_read_write", "terminals": 16, "measured_s": 300.0, "parameters": {"tables": "10", "table-size": "1000000", "rows a table": "1000000"}}),
     ("sysbench 0.5", "run.sh", "sysbench --test=oltp.lua --num-threads=4 --max-time=60 run\n", {"script": "oltp", "terminals": 4, "measured_s": 60.0}),
     ("YCSB", "run.sh", "./bin/ycsb run jdbc -P workloads/workloadb -threads 32 -p recordcount=1000 -p db.passwd=x\n", {"tool": "ycsb", "script": "workloadb", "terminals": 32, "scale": 1000.0, "unit": "operations"}),
-    ("YCSB's properties", "workloads/workloadx", "recordcount=1000\noperationcount=5000\nworkload=site.ycsb.workloads.CoreWorkload\nreadproportion=0.5\nupdateproportion=0.5\n", {"tool": "ycsb", "script": "workloadx", "scale": 1000.0}),
     ("mysqlslap", "run.sh", "mysqlslap --concurrency=50 --iterations=10 --auto-generate-sql -u root -psecret\n", {"tool": "mysqlslap", "terminals": 50, "script": "auto-generate-sql"}),
     ("go-tpc", "run.sh", "go-tpc tpcc --warehouses 100 run -T 64 --time 30m --isolation 4\n", {"tool": "go-tpc", "warehouses": 100, "terminals": 64, "measured_s": 1800.0, "isolation": "4"}),
     ("tpcc-mysql", "run.sh", "./tpcc_start -h127.0.0.1 -P3306 -dtpcc -uroot -w100 -c32 -r60 -l600\n", {"tool": "tpcc-mysql", "warehouses": 100, "terminals": 32, "warmup_s": 60.0, "measured_s": 600.0}),
@@ -68,7 +67,6 @@ PLANNED: list[tuple[str, str, str, dict[str, Any]]] = [
     ("k6", "run.sh", "k6 run --vus 30 --duration 2m tests/load.js\n", {"tool": "k6", "terminals": 30, "measured_s": 120.0, "script": "load.js"}),
     ("HammerDB", "run.tcl", "dbset db pg\ndbset bm TPROC-C\ndiset tpcc pg_count_ware 100\ndiset tpcc pg_rampup 2\ndiset tpcc pg_duration 5\ndiset tpcc pg_superuserpass x\nvuset vu 16\nvucreate\n", {"tool": "hammerdb", "script": "TPROC-C", "warehouses": 100, "scale": 100.0, "warmup_s": 120.0, "measured_s": 300.0, "terminals": 16, "engine": "postgresql"}),
     ("HammerDB in Python", "run.py", "dbset('db','maria')\ndbset('bm','TPC-C')\ndiset('tpcc','maria_count_ware','100')\nvuset('vu','16')\n", {"warehouses": 100, "terminals": 16, "engine": "mariadb"}),
-    ("OLTP-EMUL", "oltp30_config.nix", "working_mode = small_03\nwarm_time = 30\ntest_time = 180\ninit_docs = 100000\n", {"tool": "oltp-emul", "script": "small_03", "scale": 100_000.0, "warmup_s": 1800.0, "measured_s": 10_800.0}),
 ]  # fmt: skip
 
 

@@ -1,5 +1,5 @@
-"""OLTP-EMUL, the load test of the Firebird project: its report as text and as HTML ("Performance in TOTAL"), and the
-configuration of a run. See oltp_isql_run_worker.sh and the view report_perf_total.
+"""OLTP-EMUL, the load test of the Firebird project: its report as text and as HTML ("Performance in TOTAL"). See
+oltp_isql_run_worker.sh and the view report_perf_total.
 
 Its score are business actions a minute, each a transaction of its own.
 """
@@ -14,7 +14,7 @@ from acidtest.audit.amounts import NUMBER, number
 from acidtest.audit.bench import Published
 from acidtest.audit.importers import commands, tables
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.outputs import asked_by, properties
+from acidtest.audit.importers.outputs import properties
 
 HINT = b"Performance in TOTAL"
 SCORE = "avg_times_per_minute"
@@ -24,10 +24,10 @@ OVERALL = re.compile(
     re.IGNORECASE,
 )
 MINUTES = re.compile(r"for (?:last )?(?:test_time=)?(\d{1,9}) minutes", re.IGNORECASE)
-OWN = frozenset(("test_time", "warm_time", "working_mode", "init_docs"))
-KNOWN = OWN | {
-    "winq", "use_external_to_stop", "mon_unit_perf", "separate_workers", "update_conflict_percent",
-    "actions_todo_before_reconnect", "create_with_fw", "fb", "fbv", "build",
+KNOWN = {
+    "test_time", "warm_time", "working_mode", "init_docs", "winq", "use_external_to_stop", "mon_unit_perf",
+    "separate_workers", "update_conflict_percent", "actions_todo_before_reconnect", "create_with_fw", "fb", "fbv",
+    "build",
 }  # fmt: skip
 
 
@@ -81,9 +81,4 @@ def _asked(held: Mapping[str, str]) -> dict[str, str]:
     return asked | {of: str(60 * value) for of, value in minutes.items()}
 
 
-def _configuration(file: File) -> Sequence[Published] | None:
-    return asked_by(file, OWN, 2, _asked, Published(file.at(1), "oltp-emul", "", engine="firebird"))
-
-
 REPORT = Importer("OLTP-EMUL report", _text)
-CONFIGURATION = Importer("OLTP-EMUL configuration", _configuration)

@@ -10,8 +10,8 @@ setlocale print a comma.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -291,17 +291,3 @@ def properties(lines: Iterable[str]) -> dict[str, str]:
     """What the lines of a file of properties set, by names in lower case."""
     found = (PROPERTY.fullmatch(line[:400]) for line in lines)
     return {match[1].lower(): match[2] for match in found if match}
-
-
-def asked_by(
-    file: File, own: Set[str], least: int, asked: Callable[[Mapping[str, str]], dict[str, str]], one: Published
-) -> list[Published] | None:
-    """What a run of a file of properties would do, if it sets ``least`` of the tool's ``own``."""
-    low = file.head.lower()
-    if sum(name.encode() in low for name in own) < least:
-        return None
-    held = properties(file.first_lines)
-    if len(own & held.keys()) < least:
-        return None
-    first = next(at for at, line in enumerate(file.first_lines, start=1) if PROPERTY.fullmatch(line[:400]))
-    return [replace(commands.filled(one, asked(held)), where=file.at(first), name=file.base, planned=True)]

@@ -1,5 +1,5 @@
-"""YCSB and go-ycsb: what they print (summary and status lines), and files of a workload's properties. See Client.java,
-StatusThread.java, and go-ycsb's pkg/measurement.
+"""YCSB and go-ycsb: what they print: summary and status lines. See Client.java, StatusThread.java, and go-ycsb's
+pkg/measurement.
 
 One result for a run; its latencies are those of the operation that was done most often.
 """
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from acidtest.audit.amounts import number
-from acidtest.audit.bench import Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.outputs import RESULTS, N, Output, Row, Run, asked_by
+from acidtest.audit.importers.outputs import RESULTS, N, Output, Row, Run
 
 FLOAT = r"(\d{1,18}(?:\.\d{1,20})?(?:E-?\d{1,3})?)"
 THROUGHPUT, RUNTIME = "Throughput(ops/sec)", "RunTime(ms)"
@@ -117,10 +116,4 @@ OUTPUT = Output(
 )  # fmt: skip
 
 
-def _properties(file: File) -> Sequence[Published] | None:
-    one = Published(file.at(1), "ycsb", file.base, unit="operations", script=file.base)
-    return asked_by(file, frozenset(("readproportion", "updateproportion", "operationcount")), 2, _asked, one)
-
-
 OUTPUT_TEXT = Importer("YCSB output", OUTPUT.read)
-PROPERTIES = Importer("YCSB workload", _properties)
