@@ -16,7 +16,6 @@ from acidtest.audit.importers import (
     configurations,
     declaration,
     engines,
-    headings,
     known,
     left_over,
     named,
@@ -164,7 +163,7 @@ def _placed(file: File, parts: list[Part]) -> list[Part]:
     what tells one from another there."""
     if not any(isinstance(one, Published) for one in parts):
         return parts
-    above = headings.of_lines(file.lines) if tables.PROSE.fullmatch(file.base) else []
+    above = tables.headings(file.lines) if tables.PROSE.fullmatch(file.base) else []
     placed = (
         replace(one, under=above[one.where.line - 1])
         if isinstance(one, Published) and one.where.line and one.where.line <= len(above)

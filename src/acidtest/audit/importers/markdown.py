@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from acidtest.audit.bench import Configuration, Database, Mount, Setting
-from acidtest.audit.importers import blocks, dumps, headings, known, shell, statements, tables
+from acidtest.audit.importers import blocks, dumps, known, shell, statements, tables
 from acidtest.audit.importers.file import File, Importer
 from acidtest.formats import linear
 
@@ -66,7 +66,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _of_text(file: File) -> Iterator[Part]:
-    lines, above, shown = file.lines, headings.of_lines(file.lines), _shown(file.lines)
+    lines, above, shown = file.lines, tables.headings(file.lines), _shown(file.lines)
     plain = file.base.endswith(PLAIN)
     spans = [] if plain else [span for span in _blocks(lines) if shown[min(span[0], len(lines) - 1)]]
     inside = {at for begin, end in spans for at in range(begin, end)}
