@@ -18,7 +18,7 @@ from acidtest.audit.bench import (
     StatementKind,
     Where,
 )
-from acidtest.audit.rules import latencies, logs, method, over, rates, repetitions, shown, state
+from acidtest.audit.rules import latencies, logs, method, over, rates, repetitions, state
 from acidtest.finding import Rule
 from tables import over_benches
 
@@ -85,7 +85,6 @@ SPOKEN = [
     (rates.flush_as_memory, bench(replace(FLUSH, rate=500_000.0)), bench(FLUSH)),
     (rates.flush_as_memory, bench(replace(FLUSH, rate=90_000.0), replace(FLUSH, rate=100_000.0, unit="writes", flushed=False)), bench(FLUSH, replace(FLUSH, rate=230_000.0, unit="writes", flushed=False))),
     (rates.new_order_share, bench(replace(TPCC, nopm=60_000.0)), bench(TPCC)),
-    (rates.below_scale, bench(replace(TPCC, warehouses=100)), bench(TPCC)),
     (rates.generator_threads, bench(replace(RUN, terminals=200, threads=1)), bench(replace(RUN, terminals=200, threads=8))),
     (rates.many_failed, bench(replace(RUN, errors=2000)), bench(replace(RUN, errors=20))),
     (rates.many_failed, bench(replace(TPCC, errors=1)), bench(TPCC)),
@@ -94,7 +93,6 @@ SPOKEN = [
     (latencies.percentile_at_ceiling, bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 100_000.0})), bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 900.0, "max": 100_000.0}))),
     (latencies.service_time_under_rate, bench(replace(OPEN, latency_from="actual start")), bench(OPEN)),
     (latencies.rate_not_kept, bench(replace(OPEN, rate=80.0)), bench(OPEN)),
-    (latencies.late_ones_skipped, bench(replace(RUN, skipped=3)), bench(replace(RUN, skipped=0))),
     (latencies.closed_loop_stall, bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5)), bench(LOOP)),
     (latencies.closed_loop_stall, bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5)), bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5, latency_ms={"p99": 5000.0}))),
     (method.warm_up_inside, bench(replace(RUN, series=(20.0,) * 10 + WOBBLE)), bench(replace(RUN, series=WOBBLE))),
@@ -131,7 +129,6 @@ SPOKEN = [
     (method.first_run_differs, repeated(60.0, 100.0, 101.0, 99.0), repeated(97.0, 100.0, 101.0, 99.0)),
     (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), repeated(100.0, 95.0, 96.0, 86.0, 80.0)),
     (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*(replace(RUN, rate=100.0 - 5 * n, where=Where(f"pg{14 + n}.out", 3)) for n in range(5)))),
-    (shown.best_of, bench(RUN, facts=(says("best-of", "[Mix] 5"),)), bench(RUN)),
     (logs.deadlocks_in_log, bench(sides=[logged("deadlock")]), bench(sides=[logged("update-conflict", "firebird")])),
     (logs.deadlocks_in_log, bench(sides=[logged("serialization")]), bench(sides=[logged("checkpoint")])),
     (logs.crash_in_log, bench(sides=[logged("crash")]), bench(sides=[logged("error")])),

@@ -39,9 +39,9 @@ SILENT = {
         "restarts-not-repeatable routine-not-repeatable work-in-one-call",
     "what the study claims": "claim-does-not-follow",
     "rates, latencies and repetitions":
-        "below-scale closed-loop-stall faster-than-it-turns first-run-differs flush-as-memory "
+        "closed-loop-stall faster-than-it-turns first-run-differs flush-as-memory "
         "flush-bounds-commits fsync-does-not-flush generator-threads "
-        "late-ones-skipped many-failed new-order-share no-checkpoint no-steady-state no-warm-up "
+        "many-failed new-order-share no-checkpoint no-steady-state no-warm-up "
         "percentile-at-ceiling rate-not-kept service-time-under-rate state-inherited "
         "warm-up-inside",
     "latencies": "closed-loop-stall percentile-at-ceiling",

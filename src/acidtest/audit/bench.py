@@ -235,7 +235,6 @@ StatementKind = Literal[
     # What programs, scripts, definitions of services and results have.
     "repeated",  # that runs are made several times; the value is how often
     "sampled",  # that a program measures one operation several times within a run; the value is how often
-    "best-of",  # that a tool shows the best of several runs
     "unfixed version",  # what is taken in whatever version is the newest
     "platform",  # that a program wrote beside its figures: "arch arm64"
     "composed",  # a compose file that a script starts, by its name; "" of the usual one
@@ -317,8 +316,6 @@ class Published:
     flushed: bool = False  # whether the tool itself waited for the drive after each
     engine: EngineName | None = None
     threads: int | None = None  # of the tool
-    skipped: int | None = None  # of an open loop: left out because they would have begun too late
-    retries: int | None = None
     ceiling_ms: float | None = None  # the longest that the tool's histogram tells from longer ones
     warehouses: int | None = None  # of TPC-C's schema
     # What was run, as far as the tool says it.

@@ -10,9 +10,9 @@ from typing import Any
 
 from acidtest.audit.bench import Configuration, Database, Mount, Source, Statement, Where
 from acidtest.audit.importers import blocks, documents, known, server_commands
-from acidtest.audit.importers.documents import Node
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.shell import resolved
+from acidtest.audit.importers.trees import Node
 
 HINTS = ("mysql", "mariadb", "percona", "postg", "timescale", "pgvector", "citus", "spilo", "firebird")
 CONTAINER = re.compile(
@@ -90,7 +90,7 @@ def _container(node: Node, image: str, keys: Sequence[str], file: File, held: di
     places: dict[str, Where] = {}
     variables = node.get(keys[0])
     # A mapping, a list of "NAME=value", or Kubernetes' list of name and value.
-    pairs = [(key, one.text or "", one.line) for key, one in variables.mapping().items()] if variables else []
+    pairs = [(key, one.text or "", one.line) for key, one in variables.pairs.items()] if variables else []
     for one in variables or ():
         name, _, value = (one.text or "").partition("=")
         pairs.append((name or one.says("name"), value or one.says("value"), one.line))
@@ -103,7 +103,7 @@ def _container(node: Node, image: str, keys: Sequence[str], file: File, held: di
 def _compose(root: Node, file: File) -> Iterator[Part]:
     services = root.get("services")
     # Version 1 had no "services": each key is one.
-    of = services.mapping() if services is not None else {k: v for k, v in root.mapping().items() if v.says("image")}
+    of = services.pairs if services is not None else {k: v for k, v in root.pairs.items() if v.says("image")}
     beside = file.beside(".env")
     lines = beside.lines if beside is not None and beside.size <= ENV_BYTES_MAX else []
     held = {m[1]: m[2].strip().strip("\"'") for line in lines if (m := ENV_LINE.fullmatch(line))}
@@ -174,8 +174,8 @@ def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tup
 def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]:
     """The containers of one object, wherever its kind keeps them; a name for each from the object's."""
     for _, node in documents.walk(root):
-        containers = node.mapping().get("containers")
-        volumes = {one.says("name"): one for one in node.mapping().get("volumes") or ()}
+        containers = node.pairs.get("containers")
+        volumes = {one.says("name"): one for one in node.pairs.get("volumes") or ()}
         for one in containers if containers is not None and containers.is_list else ():
             image = one.says("image")
             if server_commands.image(image) is None:
@@ -208,7 +208,7 @@ def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]
 
 
 def _config_map(root: Node, file: File, side: str) -> Iterator[Configuration]:
-    for key, value in (root.get("data") or root).mapping().items():
+    for key, value in (root.get("data") or root).pairs.items():
         if value.text is not None and "\n" in value.text:
             # A block's first line is the one after its key.
             lines, first = value.text.split("\n"), value.line + 1

@@ -106,7 +106,6 @@ SAMPLE = 50  # cells that show what a column holds
 # The headings of tools' own tables, whose columns are not read one by one: go-tpc's, Google Benchmark's.
 OWN = ({"PREFIX", "OPERATION"}, {"BENCHMARK", "TIME", "CPU", "ITERATIONS"})
 NO_UNIT = ("%", "x", "×", "-", "–", "/", ":")  # a share, a factor, a range, a date
-REPORT = b"Performance in TOTAL"  # a page that an importer of its own reads
 PER_SECOND = re.compile(
     r"((?:[kmgt]i?)?b|ops|reqs?|requests|rows|txn?s?|queries|transactions)_s(?:ec)?$", re.IGNORECASE
 )
@@ -133,7 +132,7 @@ Held = tuple[int, Role, Amount]  # a figure of a row: its column and what it is
 
 
 def _in_prose(file: File) -> Sequence[Published] | None:
-    return _read(file) if PROSE.fullmatch(file.base) and REPORT not in file.head else None
+    return _read(file) if PROSE.fullmatch(file.base) else None
 
 
 def _alone(file: File) -> Sequence[Published] | None:

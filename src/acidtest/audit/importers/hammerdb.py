@@ -1,5 +1,4 @@
-"""HammerDB: its log or console from 3 to 6, and its time profile (xtprof). See the drivers in src/ and
-modules/xtprof-1.0.tm."""
+"""HammerDB: its log or console from 3 to 6. See the drivers in src/."""
 
 from __future__ import annotations
 
@@ -7,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acidtest.audit.amounts import NUMBER
 from acidtest.audit.bench import EngineName, Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
@@ -31,12 +29,6 @@ FACTS = {
     "period": re.compile(r"Timing test period of (\d{1,6}) in minutes"),
 }
 FAILED = re.compile(r"Vuser \d{1,6}:FINISHED FAILED")
-SUMMARY = re.compile(r">>>>> (?:SUMMARY OF|COMBINED METRICS)")
-USER = re.compile(r">>>>> VIRTUAL USER")
-PROCEDURE = re.compile(r">>>>> PROC: (\w{1,30})")
-PROFILED = re.compile(rf"\b(AVG|MAX|P99|P95|P50): {NUMBER}ms")
-SHORT = {"AVG": "mean", "P50": "p50", "P95": "p95", "P99": "p99", "MAX": "max"}
-NEW_ORDER = "NEWORD"
 
 
 def _log(file: File) -> Sequence[Published] | None:
@@ -45,8 +37,6 @@ def _log(file: File) -> Sequence[Published] | None:
     runs: list[Published] = []
     facts: dict[str, int] = {}
     failed = begun = 0
-    summed, procedure = False, ""
-    profile: dict[str, float] = {}
     for at, line in enumerate(file.stream(), start=1):
         for name, pattern in FACTS.items():
             if match := pattern.search(line):
@@ -56,17 +46,6 @@ def _log(file: File) -> Sequence[Published] | None:
         if match := RESULT.search(line):
             runs.append(_result(file, at, match[1] or match[6], match[2] or match[4], match[3] or match[5], facts))
             begun = 0
-        elif SUMMARY.search(line):
-            summed, procedure, profile = True, "", {}
-        elif USER.search(line):
-            summed = False
-        elif match := PROCEDURE.search(line):
-            procedure = match[1].upper()
-        elif summed and procedure == NEW_ORDER:
-            profile |= {SHORT[name]: float(value) for name, value in PROFILED.findall(line)}
-    if profile:
-        last = runs.pop() if runs else Published(file.at(1), "hammerdb", file.base)
-        runs.append(replace(last, latency_ms=profile, latency_from="actual start"))
     if not runs and begun:
         raise Broken("is HammerDB's log of a timed test that ends before its result", begun)
     if failed and runs:

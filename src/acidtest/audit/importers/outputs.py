@@ -282,12 +282,3 @@ def line_of(file: File, word: str, otherwise: int = 1) -> int:
 def picked(of: Mapping[str, Any], names: Mapping[str, str], per: float = 1.0) -> dict[str, float]:
     """Those figures of an object that are there, by other names."""
     return {name: value / per for name, key in names.items() if (value := number(of.get(key))) is not None}
-
-
-PROPERTY = linear.compile(r"\s*([\w.]{1,60})\s*[=:]\s*(\S.{0,200}?)(?:\s+(?:#|//).*)?\s*")
-
-
-def properties(lines: Iterable[str]) -> dict[str, str]:
-    """What the lines of a file of properties set, by names in lower case."""
-    found = (PROPERTY.fullmatch(line[:400]) for line in lines)
-    return {match[1].lower(): match[2] for match in found if match}

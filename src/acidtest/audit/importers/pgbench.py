@@ -29,14 +29,13 @@ ROWS = (
     Row("head", rf"duration: {N} s", ("measured_s",)),
     Row("head", rf"number of transactions actually processed: {N}", ("_processed",)),
     Row("head", rf"number of failed transactions: {N}", ("errors",)),
-    Row("head", rf"number of transactions skipped: {N}", ("skipped",)),
-    Row("head", rf"total number of retries: {N}", ("retries",)),
     Row("head", rf"latency average(?: =|:) {N} ms", ("mean",)),
     Row("head", rf"rate limit schedule lag: avg {N} ", ("_lag",)),
     Row("head", r"(scaling factor)(?:: | = )(\S.{0,80})", ("=",)),
     Row(
         "head",
-        r"(partition method|partitions|maximum number of tries|number of transactions per client"
+        r"(number of transactions skipped|total number of retries|"
+        r"partition method|partitions|maximum number of tries|number of transactions per client"
         r"|number of transactions above the \S{1,12} ms latency limit|latency stddev|average connection time"
         r"|initial connection time|number of serialization failures|number of deadlock failures"
         r"|number of transactions retried)(?:: | = )(\S.{0,80})",

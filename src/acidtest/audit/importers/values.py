@@ -11,8 +11,8 @@ from dataclasses import replace
 from acidtest import settings
 from acidtest.audit.bench import Configuration, EngineName, Setting
 from acidtest.audit.importers import blocks, documents, known, shell
-from acidtest.audit.importers.documents import Node
 from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.trees import Node
 
 # Files that ``configurations`` or ``markdown`` reads, and what only shows something.
 CONFIGURATIONS = re.compile(r".*\.(?:conf|cnf|ini)(?:[.-].*)?|(?:.*\.)?(?:csv|tsv|svg|html?|ipynb|lock|txt)")
@@ -66,7 +66,7 @@ def _usable(value: str | None) -> bool:
 
 def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
     composed = any(one.get("services") is not None for one in roots)
-    has_containers = any("containers" in node.mapping() for root in roots for _, node in documents.walk(root))
+    has_containers = any("containers" in node.pairs for root in roots for _, node in documents.walk(root))
     for root in roots:
         resource = root.says("kind") if root.says("apiVersion") else ""
         side = root.says("metadata", "name") if resource not in ("", "ConfigMap", "Secret") else ""
@@ -81,7 +81,7 @@ def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
             for one in _in_texts(node, file, plain=not composed and not resource):
                 yield replace(one, side=side) if side and not one.side else one
         version = root.says("spec", "postgresql", "version") if side else ""
-        for one in _made(groups, file, list(root.mapping())[:100]):
+        for one in _made(groups, file, list(root.pairs)[:100]):
             yield replace(one, side=side, version=version)
 
 
@@ -106,7 +106,7 @@ def _of_node(node: Node, file: File) -> list[Setting]:
     """Settings among a mapping's pairs, and in a sequence of mappings with a name and a value each."""
     found = [
         _setting(key, held.text.strip(), file, held.line)
-        for key, held in node.mapping().items()
+        for key, held in node.pairs.items()
         if held.text is not None and _usable(held.text) and len(key) < 80
     ]
     for one in node if node.is_list else [node]:
@@ -119,7 +119,7 @@ def _of_node(node: Node, file: File) -> list[Setting]:
 
 def _in_texts(node: Node, file: File, *, plain: bool) -> Iterator[Configuration]:
     """Configurations in a text of several lines, and commands where a key says that it is run."""
-    for name, value in node.mapping().items():
+    for name, value in node.pairs.items():
         text = value.text
         if text is None or len(text) < 6 or not ("=" in text or "\n" in text):
             continue

@@ -84,28 +84,6 @@ def rate_not_kept(bench: Bench) -> Iterator[Found]:
 
 
 @rule(
-    "late-ones-skipped",
-    severity="doubtful",
-    says="Transactions that would have begun too late were left out, and their latency with them.",
-    remedy="Run without --latency-limit, or count those skipped as above the limit.",
-    disproved_by="the same percentiles with those that were skipped counted as late",
-    source="PostgreSQL's manual of pgbench: --latency-limit",
-    about="latency",
-)
-def late_ones_skipped(bench: Bench) -> Iterator[Found]:
-    yield from gathered(
-        Seen(
-            one,
-            f"{called(one)}: {counted(one.skipped, 'transaction')} skipped",
-            (one.where.says(f"{one.skipped:,} skipped"),),
-            one.skipped,
-        )
-        for one in bench.published
-        if one.skipped
-    )
-
-
-@rule(
     "closed-loop-stall",
     severity="doubtful",
     says="The database stood still for so long that a percentile should show it; the terminals stood still too, and "

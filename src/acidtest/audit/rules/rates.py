@@ -19,7 +19,6 @@ UNFLUSHED = 3.0  # times as fast as a flush of the drive's cache
 NEW_ORDERS = 10 / 23  # of the mix
 RARE = 3.0  # standard errors: one share in 370 is further off by chance
 NEW_ORDERS_MOST = 0.5
-TPMC_PER_WAREHOUSE = 12.86
 CLIENTS_A_THREAD_MOST = 50
 FAILED_MOST = 0.01
 MANY = 0.05  # of those that a table tells itself
@@ -197,28 +196,6 @@ def _share(one: Published) -> Seen:
     return Seen(
         one, text, (one.where.says(f"{nopm:,.0f} NOPM"), one.where.says(f"{tpm:,.0f} TPM")), abs(nopm / tpm - 0.43)
     )
-
-
-@rule(
-    "below-scale",
-    severity="note",
-    says="The schema is too small for its rate by TPC-C's rule: without keying and thinking times, it is a lock and "
-    "cache test on few warehouses.",
-    remedy="State that there are no keying and thinking times; do not compare with TPC-C results.",
-    disproved_by="keying and thinking times in a script of the driver",
-    source="TPC-C, clause 4.2: at most 12.86 tpmC a warehouse can be reached under clause 5.2.5's times",
-)
-def below_scale(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for one in bench.published if (seen := _below(one)))
-
-
-def _below(one: Published) -> Seen | None:
-    if not one.nopm or not one.warehouses or one.nopm <= TPMC_PER_WAREHOUSE * one.warehouses:
-        return None
-    needed, warehouses = one.nopm / TPMC_PER_WAREHOUSE, counted(one.warehouses, "warehouse")
-    orders = counted(one.nopm, "new order", spec=",.0f")
-    text = f"{called(one)}: {orders} a minute on {warehouses}; {needed:,.0f} belong to it"
-    return Seen(one, text, (one.where.says(f"{one.nopm:,.0f} NOPM, {warehouses}"),), needed / one.warehouses)
 
 
 @rule(

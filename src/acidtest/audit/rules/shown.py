@@ -81,18 +81,3 @@ def unfinished_run(bench: Bench) -> Iterator[Found]:
     if said := [one for one in bench.broken if ENDED in one.text]:
         more = and_more(len(said) - 1, "file", after=" like it")
         yield Found(f"{said[0].file} {said[0].text}{more}.", tuple(said))
-
-
-@rule(
-    "best-of",
-    severity="doubtful",
-    says="The best of several runs is reported: more runs make it better, and it is nobody's usual day.",
-    remedy="Report the median with an interval.",
-    disproved_by="the figures of all runs, of which the published one is the median",
-    source="G. Fleming, J. Wallace: How not to lie with statistics (CACM 1986); Kalibera and Jones (ISMM 2013)",
-)
-def best_of(bench: Bench) -> Iterator[Found]:
-    if said := bench.said("best-of"):
-        more = and_more(len(said) - 1, "result", before="the like in ")
-        text = f"Of several runs the best is shown in {said[0].where.file}: “{said[0].text}”{more}."
-        yield Found(text, tuple(one.where.says(one.text) for one in said))
