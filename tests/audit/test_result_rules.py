@@ -92,7 +92,6 @@ SPOKEN = [
     (rates.load_failed, bench(replace(RUN, script="load", rate=0.0, errors=20)), bench(replace(RUN, rate=0.0, errors=20))),
     (latencies.percentile_at_ceiling, bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 100_000.0})), bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 900.0, "max": 100_000.0}))),
     (latencies.service_time_under_rate, bench(replace(OPEN, latency_from="actual start")), bench(OPEN)),
-    (latencies.rate_not_kept, bench(replace(OPEN, rate=80.0)), bench(OPEN)),
     (latencies.closed_loop_stall, bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5)), bench(LOOP)),
     (latencies.closed_loop_stall, bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5)), bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5, latency_ms={"p99": 5000.0}))),
     (method.warm_up_inside, bench(replace(RUN, series=(20.0,) * 10 + WOBBLE)), bench(replace(RUN, series=WOBBLE))),

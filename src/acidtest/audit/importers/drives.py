@@ -12,8 +12,7 @@ from acidtest.audit.bench import Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.fio import CEILING_MS
-from acidtest.audit.importers.numbers import SERIES_MAX
-from acidtest.audit.importers.outputs import N, Output, Row, Run
+from acidtest.audit.importers.outputs import SERIES_MAX, N, Output, Row, Run
 from acidtest.formats import linear
 
 SIZE = r"(?:[kKMGT]i?)?"

@@ -15,8 +15,8 @@ from typing import Any
 
 from acidtest.audit.bench import EngineName, Published, Unit
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import load
 from acidtest.audit.importers.tables import CELL_MAX, PROSE, Row, Table, of_file
+from acidtest.audit.importers.trees import load_json
 from acidtest.families import PRODUCTS
 from acidtest.formats import linear
 
@@ -152,7 +152,7 @@ def _of_json(file: File) -> Sequence[Published] | None:
     if file.size > JSON_BYTES_MAX or not any(pattern.search(low) for _, pattern in (*RATES, *TIMES)):
         return None
     try:
-        document = load(file)
+        document = load_json(file.text)
     except Broken:
         return None  # of no known tool, and so nobody's to understand
     published: list[Published] = []

@@ -130,3 +130,13 @@ def _node(node: Any, known: dict[Any, tuple[Node, int] | None]) -> tuple[Node, i
         raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", line)
     known[node] = made, size
     return made, size
+
+
+def table(value: Any) -> dict[str, Any]:
+    """``value`` if it is an object; an empty one if not."""
+    return value if isinstance(value, dict) else {}
+
+
+def rows(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Settings as values of something else: of Ansible, Helm, an operator or Terraform, of a benchmark tool's own file, of
+"""Settings as values of something else: of Ansible, Helm or an operator, of a benchmark tool's own file, of
 a program. By the engines' names for them: nothing else says what these are."""
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ IN_STRING = re.compile(
     rf"[\"'](?:--)?([A-Za-z][\w-]{{2,63}})\s?=\s?({LITERAL}(?: ?[kKMGT]?B)?)(?:\\n)?[\"']", re.IGNORECASE
 )
 OPTION = re.compile(rf"[\"']-c[\"']\s?,\s?[\"']([a-z_]{{2,63}})=({LITERAL})[\"']", re.IGNORECASE)
-TERRAFORM_NAME = re.compile(r"\s*name\s{0,20}[=:]\s{0,20}\"([a-z_]{3,63})\"\s*+(?:,\s*+)?")
-TERRAFORM_VALUE = re.compile(r"\s*value\s{0,20}[=:]\s{0,20}\"?([^\"\s]{1,100})\"?\s*+(?:,\s*+)?")
 LINE_MAX = 2000
 
 
@@ -140,23 +138,14 @@ def _of_lines(file: File) -> Iterator[Configuration]:
     """Settings in a program or in another tool's own file: "name: value" in lines that follow each other, or within
     a string."""
     groups: Groups = defaultdict(list)
-    said = known.called(file.name)
     run: list[Setting] = []
     strings: list[Setting] = []
-    waits, waits_at = "", 0
     for number, line in enumerate((*file.lines, "end"), start=1):
         head = line[:LINE_MAX]
         bare = head.strip()
         if not bare or bare.startswith(("#", ";", "//", "--", "*", "/*")):
             continue
-        if match := TERRAFORM_NAME.fullmatch(head):
-            waits, waits_at = match[1], number
-        elif waits and number - waits_at <= 3 and (match := TERRAFORM_VALUE.fullmatch(head)):
-            engine = known.owner(waits) or said
-            if engine and known.has(engine, waits) and _usable(match[1]):
-                groups[engine].append(Setting(waits, match[1], file.at(number)))
-            waits = ""
-        elif match := ENTRY.fullmatch(head):
+        if match := ENTRY.fullmatch(head):
             run.append(_setting(match[2], match[3] or match[4], file, number))
         else:
             _sort(run, None, groups)
