@@ -63,7 +63,7 @@ class Rule(Generic[Subject]):
     says: str  # what its findings have in common, in one sentence
     remedy: str
     source: str  # where it is from: a study, a manual, a paper, a clause
-    about: str  # the number of ours that it concerns: "goodput_per_s", "latency", "place", "settings"
+    about: str  # of a row of ours, the number that it concerns: "goodput_per_s", "latency", "place", "settings"
     over: type[Subject]
     find: Callable[[Subject], Iterator[Found]]
     disproved_by: str = ""  # what would show that a finding of it is false, after "It would be disproved by"
@@ -129,7 +129,6 @@ class Finding:
             "severity": self.severity,
             "certainty": self.certainty,
             "lowered": self.lowered or None,
-            "about": self.about,
             "text": self.text,
             "evidence": [vars(one) for one in self.evidence],
             "disproved_by": self.disproved_by,

@@ -27,7 +27,6 @@ CALLED = {"memory_gb": "memory", "file_system": "file system"}
     remedy='Measure all sides on one machine, or declare it: varies = ["machine"].',
     disproved_by="a record of the runs that names one machine",
     source="TPC-C, clause 8.3: what was measured on is disclosed; G. Heiser, Systems Benchmarking Crimes",
-    about="place",
 )
 def machine_differs(bench: Bench) -> Iterator[Found]:
     if bench.declared is None:
@@ -60,7 +59,6 @@ def _facts(declared: Declared, one: DeclaredSide, other: DeclaredSide) -> Iterat
     remedy="Declare what was measured, or bring the files of what was measured.",
     disproved_by="a log or a version query of the measured server with the version that is declared",
     source="By definition: one of the two is wrong",
-    about="settings",
 )
 def declared_otherwise(bench: Bench) -> Iterator[Found]:
     by_name = {side.name: side for side in bench.sides}

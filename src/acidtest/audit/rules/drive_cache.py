@@ -28,7 +28,6 @@ NO = frozenset(("", "0", "false", "no", "off", "none"))
     "several times the memory.",
     disproved_by="counters of the drive (iostat) that show as many operations as the tool did",
     source="fio's manual: direct, invalidate and end_fsync; sysbench's README, fileio; dd(1): conv=fsync, oflag=direct",
-    about="place",
 )
 def drive_test_through_cache(bench: Bench) -> Iterator[Found]:
     memory = max(bench.said("memory"), key=lambda one: one.value or 0, default=None)

@@ -119,7 +119,6 @@ def _writes_whole_pages(bench: Bench) -> bool:
     remedy="Give every side the same promise, or make the level of durability a factor.",
     disproved_by="a dump of the settings in force while it was measured, with one promise on all sides",
     source=MANUALS,
-    about="settings",
 )
 def durability_differs(bench: Bench) -> Iterator[Found]:
     if "durability" in bench.factors:
@@ -203,7 +202,6 @@ def _writes(bench: Bench) -> bool:
     remedy="Measure with the promise kept, or state beside each figure that it is not.",
     disproved_by="a dump of the settings in force while it was measured, in which the promise is kept",
     source=MANUALS,
-    about="settings",
 )
 def durability_given_up(bench: Bench) -> Iterator[Found]:
     ours = all(side.configurations and not files(side) for side in bench.sides)  # says its level beside each number

@@ -19,7 +19,6 @@ HASTENED = 1.05  # times that answers take longer than all requests do
     remedy="Tell the latencies of what was answered as expected, and the share that failed.",
     disproved_by="the tool's latencies of what was answered as expected alone, if they are the same",
     source="B. Schroeder et al.: Open versus closed, a cautionary tale (NSDI 2006); k6's manual, expected_response",
-    about="latency",
 )
 def failed_in_latency(bench: Bench) -> Iterator[Found]:
     yield from gathered(_hastened(bench))

@@ -24,7 +24,6 @@ TENE = 'G. Tene, "How NOT to Measure Latency" (2013): coordinated omission'
     disproved_by="a record of each latency from which the same percentile follows",
     source="sysbench's sb_logger.c: OPER_LOG_MAX_VALUE; fio's stat.h: FIO_IO_U_PLAT_GROUP_NR, and stat.c: "
     "plat_idx_to_val; go-tpc's measure.go: DefaultMaxLatency",
-    about="latency",
 )
 def percentile_at_ceiling(bench: Bench) -> Iterator[Found]:
     yield from gathered(seen for one in bench.published for seen in _at_ceiling(one))
@@ -46,7 +45,6 @@ def _at_ceiling(one: Published) -> Iterator[Seen]:
     remedy="Count from the scheduled start (pgbench --rate and sysbench --rate do).",
     disproved_by="a record of scheduled starts from which the same latencies follow",
     source=TENE,
-    about="latency",
 )
 def service_time_under_rate(bench: Bench) -> Iterator[Found]:
     yield from gathered(
@@ -68,7 +66,6 @@ def service_time_under_rate(bench: Bench) -> Iterator[Found]:
     remedy="Measure latency under a rate, counted from the scheduled start.",
     disproved_by="latencies counted from the scheduled start over a stall of this length",
     source=TENE,
-    about="latency",
 )
 def closed_loop_stall(bench: Bench) -> Iterator[Found]:
     yield from gathered(seen for one in bench.published if (seen := _stall(one)))

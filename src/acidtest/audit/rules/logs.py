@@ -32,16 +32,13 @@ def _logged(
     says: str,
     remedy: str,
     source: str,
-    about: str = "goodput_per_s",
 ) -> Rule[Bench]:
     """A rule that tells each entry of these kinds."""
 
     def find(bench: Bench) -> Iterator[Found]:
         yield from _entries(bench, *kinds)
 
-    return rule(name, severity=severity, says=says, remedy=remedy, source=source, about=about, disproved_by=UNDATED)(
-        find
-    )
+    return rule(name, severity=severity, says=says, remedy=remedy, source=source, disproved_by=UNDATED)(find)
 
 
 deadlocks_in_log = _logged(
@@ -80,14 +77,12 @@ checkpoints_frequent = _logged(
     says="PostgreSQL logs that its checkpoints come too often: whole pages go into the log again and again.",
     remedy="Raise max_wal_size until checkpoints come by time, and state its value.",
     source="PostgreSQL's manual: WAL Configuration, checkpoint_warning",
-    about="settings",
 )  # fmt: skip
 flush_behind = _logged(
     "flush-behind", "doubtful", "flush-behind",
     says="InnoDB logs that its page cleaner or its log cannot keep up: work is put off, so the rate cannot last.",
     remedy="Size the log and innodb_io_capacity for the load, and measure longer.",
     source="InnoDB's buf0flu.cc and log0chkp.cc",
-    about="settings",
 )  # fmt: skip
 checkpoints_forced = _logged(
     "checkpoints-forced", "doubtful", "checkpoints-at-once", "checkpoints-forced",
@@ -95,7 +90,6 @@ checkpoints_forced = _logged(
     "what they write and flush is part of every rate.",
     remedy="Raise max_wal_size until checkpoints come by time, and state its value.",
     source="PostgreSQL's manual: WAL Configuration, max_wal_size",
-    about="settings",
 )  # fmt: skip
 flush_stalls = _logged(
     "flush-stalls", "doubtful", "flush-stall",

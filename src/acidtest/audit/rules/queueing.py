@@ -62,7 +62,6 @@ def _loads(bench: Bench) -> Iterator[_Load]:
     remedy="Say what a client does between two requests, and measure for so long that start and end do not count.",
     disproved_by="a think time, or a record in which the clients' time is accounted for",
     source=LITTLE,
-    about="latency",
 )
 def rate_contradicts_latency(bench: Bench) -> Iterator[Found]:
     yield from gathered(seen for load in _loads(bench) if (seen := _left_out(load)))

@@ -107,7 +107,6 @@ def _tuned(side: Side) -> bool:
     remedy="Set caches, sorting, log and checkpoints for the machine, on each side with the same care.",
     disproved_by="a dump of the settings in force while it was measured, with other values",
     source=INVESTIGATION,
-    about="settings",
 )
 def settings_all_default(bench: Bench) -> Iterator[Found]:
     used = tied.in_use(bench, bench.sides)
@@ -141,7 +140,6 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
     remedy="Set it alike, or make it a factor.",
     disproved_by="a dump of the settings in force while it was measured, or a text that makes it a factor",
     source=FAIR,
-    about="settings",
 )
 def setting_differs(bench: Bench) -> Iterator[Found]:
     engines: dict[tuple[str, str], list[Side]] = defaultdict(list)
@@ -217,7 +215,6 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
     remedy="Lay each result beside the configuration that it was measured with, or write down what was in force.",
     disproved_by="a dump of the settings in force, or a name by which results and configurations belong together",
     source="Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems (SC 2015), rule 9",
-    about="settings",
 )
 def settings_of_run_unknown(bench: Bench) -> Iterator[Found]:
     for sides in tied.alternatives(bench):
@@ -237,7 +234,6 @@ def settings_of_run_unknown(bench: Bench) -> Iterator[Found]:
     remedy="Switch it on or off everywhere, or make it a factor.",
     disproved_by="SHOW VARIABLES of the measured servers, with log_bin alike",
     source="MySQL's reference manual, The Binary Log; the study of commits on Windows and Linux set it alike",
-    about="settings",
 )
 def binary_log_differs(bench: Bench) -> Iterator[Found]:
     sides = [(side, *log) for side in tied.measured(bench) if (log := binary_log(side)) is not None]

@@ -29,7 +29,6 @@ ENDED = " that ends before its "
     remedy="Take percentiles from all latencies of the run, and say how many these are.",
     disproved_by="a record of each latency from which the same percentiles follow",
     source='B. Schwartz, "Why Percentiles Don\'t Work the Way You Think" (2016)',
-    about="latency",
 )
 def percentiles_flat(bench: Bench) -> Iterator[Found]:
     yield from gathered(seen for one in bench.others if (seen := _flat(one)))

@@ -17,7 +17,6 @@ from acidtest.settings import alike
     remedy="Leave autovacuum on, and measure for long enough that it runs.",
     disproved_by="a vacuum within the measured time, in a script or in the server's log",
     source="PostgreSQL's manual, Routine Vacuuming",
-    about="settings",
 )
 def autovacuum_off(bench: Bench) -> Iterator[Found]:
     for side in tied.in_use(bench, bench.sides):
