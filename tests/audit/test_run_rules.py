@@ -148,7 +148,6 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(PG, terminals=1, asked_rate=100.0))),
     (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(FIO, terminals=1))),
     (rates.generator_threads, bench(replace(PLAN, terminals=5, threads=6)), bench(replace(PLAN, terminals=6, threads=6))),
-    (in_force.reload_needs_restart, bench(facts=[says("reloaded", "wal_level")]), bench(facts=[says("setting", "wal_level")])),
     (in_force.setting_not_in_force, bench(facts=[says("set-in-pool", "synchronous = OFF")]), bench(facts=[says("opens-sqlite", "synchronous")])),
     (builds.system_differs, bench(facts=[says("platform", "arch x64"), replace(says("platform", "arch arm64"), where=Where("b.json", 2))]), bench(facts=[says("platform", "arch x64"), replace(says("platform", "arch amd64"), where=Where("b.json", 2))])),
     (builds.debug_build, bench(sides=[side(source="dump", debug_assertions="on")]), bench(sides=[side(source="dump", debug_assertions="off")])),

@@ -20,7 +20,7 @@ ARGS = "```\n* args:['-c', 'shared_buffers=16GB', '-c', 'autovacuum={}']\n```\n"
 OPTIONS = (
     '```\n--no-defaults \\\n--innodb_buffer_pool_size=1024M \\\n--innodb_doublewrite={} \\\n--datadir=$DIR"\n```\n'
 )
-PAIRS = '<script>\n[[\n"{}",\n"{}"\n],[\n"wal_buffers",\n"512"\n],[\n"max_wal_size",\n"1024"\n],[\n"work_mem",\n"4096"\n],[\n"checkpoint_timeout",\n"300"\n],[\n"effective_cache_size",\n"524288"\n]]\n'
+PAIRS = '<script>\n[[\n"{}",\n"{}"\n],[\n"wal_buffers",\n"512"\n],[\n"max_wal_size",\n"1024"\n],[\n"work_mem",\n"4096"\n],[\n"checkpoint_timeout",\n"300"\n],[\n"shared_buffers",\n"524288"\n]]\n'
 TABLE = "| tps | shared_buffers |\n|---|---|\n| 1200 | {} |\n"
 ALTER = "ALTER TABLE accounts SET (fillfactor = 90, autovacuum_enabled = {});\n"
 

@@ -44,20 +44,6 @@ def setting_not_in_force(bench: Bench) -> Iterator[Found]:
         yield Found(text, tuple(one.where.says(one.text) for one in pooled), "guessed", noted=True)
 
 
-@rule(
-    "reload-needs-restart",
-    severity="doubtful",
-    says="A setting that PostgreSQL reads only when it starts is changed, and the server is only reloaded.",
-    remedy="Restart the server, and show pg_settings with pending_restart after it.",
-    disproved_by="the setting as the server reports it while it is measured",
-    source="PostgreSQL's manual: pg_settings, context postmaster; ALTER SYSTEM",
-    about="settings",
-)
-def reload_needs_restart(bench: Bench) -> Iterator[Found]:
-    for one in bench.said("reloaded"):
-        yield Found(f"{one.text} holds from the next start on, and a reload follows.", (one.where.says(one.text),))
-
-
 def _beside(one: Statement, file: str) -> bool:
     return file != one.where.file and file.rpartition("/")[0] == one.where.file.rpartition("/")[0]
 
