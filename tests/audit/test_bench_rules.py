@@ -7,8 +7,6 @@ from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
-from test_settings_rules import SPOKEN as OVER_KITS
-
 from acidtest.audit import releases, tied
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import (
@@ -31,6 +29,7 @@ from acidtest.audit.bench import (
 from acidtest.audit.rules import builds, durability, firebird, routines, settings, vacuum, windows_cache
 from acidtest.finding import Rule
 from acidtest.settings import numbers
+from settings_kits import SPOKEN as OVER_KITS
 from tables import over_benches, rows
 
 HERE = Where("file", 1)
