@@ -25,6 +25,10 @@ TABLE = "| tps | shared_buffers |\n|---|---|\n| 1200 | {} |\n"
 ALTER = "ALTER TABLE accounts SET (fillfactor = 90, autovacuum_enabled = {});\n"
 
 
+MACHINES = "| | a | b |\n|---|---|---|\n| vCPUs | 2 | 2 |\n| {} | {} | {} |\n"
+SIZES = "| Engine | inserts/s |\n|---|---|\n| {} | 90000 |\n| MariaDB | 1200 |\n"
+
+
 def versions(older: str, newer: str) -> Kit:
     services = "".join(f"  pg{n}:\n    image: postgres:{tag}\n" for n, tag in enumerate((older, newer)))
     return RUN | {"compose.yaml": f"services:\n{services}"}
@@ -54,7 +58,7 @@ SPOKEN: list[RuleOverKits] = [
         {"old/postgresql.conf": TUNED, "old/a.log": RUN["results/a.log"], "new/postgresql.conf": TUNED, "new/a.log": RUN["results/a.log"]},
         {"conf/fast.conf": TUNED, "result-02-fast.conf/a.log": RUN["results/a.log"]},
     ]),
-    ("settings-told-differ", "doubtful",
+    ("settings-told-differ", "note",
      [RUN | {"postgresql.conf": TUNED, "README.md": f"# PostgreSQL\n\n```\nshared_buffers = {told} * (Default: 128MB)\nwork_mem = 64MB\n```\n"} for told in ("3221225472 (3G)", "2GB")],
      [RUN | {"postgresql.conf": TUNED, "README.md": "# PostgreSQL\n\n```\nshared_buffers = 8192MB (8G)\nwork_mem = 64MB\n```\n"}]),
     ("setting-unknown", "doubtful",
@@ -82,4 +86,25 @@ SPOKEN: list[RuleOverKits] = [
     ("durability-given-up", "note", [{"README.md": f"# MySQL\n\n{OPTIONS.format(0)}"}], [{"README.md": f"# MySQL\n\n{OPTIONS.format(1)}"}]),
     ("durability-differs", "doubtful", [{"README.md": f"# Read this\n\n{RATES}", "compose.yaml": SERVICES.format("", "  pg:\n    image: postgres:16\n")}], []),
     ("drive-test-through-cache", "note", [{"run.sh": FIO.format(0)}], [{"run.sh": FIO.format(1)}]),
+    ("version-differs", "note", [{"README.md": MACHINES.format("SQLite", "3.45.1", "3.51.1")}], [
+        {"README.md": MACHINES.format("SQLite", "3.45.1", "3.45.1")},
+        {"README.md": MACHINES.format("Seconds", "3.45", "3.51")},
+        {"README.md": MACHINES.format("SQLite", "3.45.1", "3.51.1").replace("vCPUs", "Rounds")},
+    ]),
+    ("system-differs", "note", [
+        {"README.md": MACHINES.format("Memory (verified)", "3.9 GB", "~1 TB (host)")},
+        {"README.md": "```\nMiB Mem :  64314.6 total,  1.0 free\n```\n\n```\nMiB Mem : 128826.6 total,  1.0 free\n```\n"},
+    ], [
+        {"README.md": MACHINES.format("Memory (verified)", "3.9 GB", "4.0 GB")},
+        {"README.md": MACHINES.format("Memory used", "3.9 GB", "8.0 GB")},
+        {"README.md": "```\nMiB Mem :  64314.6 total,  1.0 free\n```\n\n```\nMiB Mem :  64314.6 total,  9.0 free\n```\n"},
+    ]),
+    ("in-process-against-server", "note", [{"README.md": SIZES.format("SQLite")}], [{"README.md": SIZES.format("PostgreSQL")}]),
+    ("version-mislabelled", "doubtful", [{"RUN-mysql_5.6.7": "Server version:      MySQL 5.6.4 m7\n"}], [
+        {"RUN-mysql_5.6.4": "Server version:      MySQL 5.6.4 m7\n"},
+        {"RUN-mysql_5.6": "Server version:      MySQL 5.6.4 m7\n"},
+        {"RUN-mariadb_5.5": "Server version:      MySQL 5.6.4 m7\n"},
+    ]),
+    ("settings-all-default", "note", [RUN | {"Makefile": "DOCKER ?= docker\nstart:\n\t$(DOCKER) run -d \\\n\t\t-p 1:5432 \\\n\t\tpostgres:14\n"}],
+     [RUN | {"Makefile": "DOCKER ?= docker\nstart:\n\t$(DOCKER) run -d \\\n\t\t-p 1:5432 \\\n\t\tpostgres:14 -c shared_buffers=8GB\n"}]),
 ]  # fmt: skip

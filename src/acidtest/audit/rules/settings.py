@@ -179,7 +179,8 @@ def settings_undisclosed(bench: Bench) -> Iterator[Found]:
     elif not held and not known:
         yield Found("No file shows a setting of what was measured.", tuple(measured))
     elif bare := [one for one in compared if one not in known]:
-        evidence = (*(said for one in bare for said in compared[one]), *(one.where.says("settings") for one in held))
+        said_of = {(one, said.file): said for one in bare for said in compared[one]}
+        evidence = (*said_of.values(), *(one.where.says("settings") for one in held))
         yield Found(f"No file shows a setting of {stores.titles(bare)}.", tuple(dict.fromkeys(evidence)))
     elif folders <= apart.keys() - {""} and (others := [one for one in apart if one not in folders | {""}]):
         evidence = (*(apart[one] for one in others), *(one.where.says("settings") for one in held))
@@ -340,7 +341,7 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
 
 @rule(
     "settings-told-differ",
-    severity="doubtful",
+    severity="note",
     says="A text tells another value of a setting than the kit's own files set.",
     remedy="Tell what the server says of itself while it is measured.",
     disproved_by="a dump of the settings in force while it was measured, with the value that is told",
@@ -358,7 +359,7 @@ def settings_told_differ(bench: Bench) -> Iterator[Found]:
             if told and all(_apart(of, one, asked.setting) for one in told):
                 values = f"{told[0].value} is told, {asked.setting.value} is set"
                 text = f"{_spelled(name, [side], of)} of {side.name}: {values}."
-                yield Found(text, (*(one.says() for one in told), asked.setting.says()), noted=len(told) > 1)
+                yield Found(text, (*(one.says() for one in told), asked.setting.says()))
 
 
 @rule(
