@@ -62,8 +62,8 @@ SPOKEN: list[RuleOverKits] = [
      [RUN | {"postgresql.conf": TUNED, "README.md": f"# PostgreSQL\n\n```\nshared_buffers = {told} * (Default: 128MB)\nwork_mem = 64MB\n```\n"} for told in ("3221225472 (3G)", "2GB")],
      [RUN | {"postgresql.conf": TUNED, "README.md": "# PostgreSQL\n\n```\nshared_buffers = 8192MB (8G)\nwork_mem = 64MB\n```\n"}]),
     ("setting-unknown", "doubtful",
-     [RUN | {"postgresql.conf": f"{TUNED}{name} = 20\n"} for name in ("max_connection", "max_conections", "check_point_timeout")],
-     [RUN | {"postgresql.conf": f"{TUNED}{name} = 20\n"} for name in ("max_connections", "own.max_connection", "gp_vmem_protect_limit")]),
+     [RUN | {"postgresql.conf": f"{TUNED}{name} = 20\n"} for name in ("max_connection", "max_conections", "effective_cache_sizes")],
+     [RUN | {"postgresql.conf": f"{TUNED}{name} = 20\n"} for name in ("max_connections", "own.max_connection", "gp_vmem_protect_limit", "lo_compat_privileges", "trace_sort")]),
     ("setting-differs", "note", [
         versions("17.2", "18.1"),
         RUN | {"README.md": f"```\n{WHOLE}```\n\nThen:\n\n```\n{WHOLE.replace('15min', '30min')}```\n"},
@@ -71,7 +71,7 @@ SPOKEN: list[RuleOverKits] = [
         versions("16.2", "16.9"),
         RUN | {"README.md": f"```\n{WHOLE}```\n\nThen:\n\n```\n{WHOLE}```\n"},
     ]),
-    ("no-difference-in-settings", "doubtful", [beside(WHOLE, WHOLE)], [beside(WHOLE, WHOLE.replace("15min", "30min")), beside(TUNED, TUNED)]),
+    ("no-difference-in-settings", "note", [beside(WHOLE, WHOLE)], [beside(WHOLE, WHOLE.replace("15min", "30min")), beside(TUNED, TUNED)]),
     ("settings-all-default", "doubtful", [
         STORES | {"compose.yaml": SERVICES.format("", "")},
         STORES | {"compose.yaml": SERVICES.format("    environment:\n      MONGO_INITDB_ROOT_PASSWORD: x\n", "    command: redis-server --maxmemory 4gb\n")},

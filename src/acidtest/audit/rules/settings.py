@@ -246,7 +246,7 @@ def _by_default(engine: str, sides: list[Side]) -> Iterator[Found]:
 
 @rule(
     "no-difference-in-settings",
-    severity="doubtful",
+    severity="note",
     says="Of two configurations that are compared one is named after a setting, and both set the same.",
     remedy="Set what is to be compared, and show with a dump that it was in force.",
     disproved_by="a dump of the settings in force while it was measured that shows a difference",
@@ -383,15 +383,12 @@ def setting_unknown(bench: Bench) -> Iterator[Found]:
 
 def _meant(of: settings.Engine, name: str) -> str:
     """The setting that a name misses by one letter which is left out, added or another; "" of one that is known."""
-
-    def known(text: str) -> bool:
-        return of.has(text) or of.neutral.fullmatch(text) is not None
-
-    if "." in name or known(name):
+    if of.has(name) or of.neutral.fullmatch(name):
         return ""
+    spelled = {one for one in f"{of.names.pattern}|{of.neutral.pattern}".split("|") if re.fullmatch(r"[a-z_]{8,}", one)}
     halves = [(name[:at], name[at:]) for at in range(len(name) + 1)]
     near = (left + letter + right[more:] for left, right in halves for letter in ("", *LETTERS) for more in (0, 1))
-    return next(filter(known, near), "")
+    return next((one for one in near if one in spelled or one in of.known), "")
 
 
 @rule(
