@@ -239,6 +239,7 @@ StatementKind = Literal[
     "platform",  # that a program wrote beside its figures: "arch arm64"
     "composed",  # a compose file that a script starts, by its name; "" of the usual one
     "store",  # that is started in a container, by its name in ``stores``
+    "as-it-comes",  # a store that is started with nothing set, by its name in ``stores``
     "promise",  # what sets when a write of a store, whose name is ``store``, is acknowledged
     "unlogged",  # a table whose rows are in no log
     "volume-elsewhere",  # that is mounted beside the place where its image keeps the data
@@ -381,7 +382,7 @@ class Side:
         return dumped or (not missing and any(one.tells_all for one in self.configurations))
 
     @cached_property
-    def _set(self) -> Mapping[str, list[tuple[int, Configuration, Setting]]]:
+    def set_anywhere(self) -> Mapping[str, list[tuple[int, Configuration, Setting]]]:
         """All that is set anywhere, by name, in order."""
         by_name: dict[str, list[tuple[int, Configuration, Setting]]] = defaultdict(list)
         for order, one in enumerate(self.configurations):
@@ -409,7 +410,7 @@ class Side:
         """
         name = name.lower()
         if database is not None or not (
-            self.aliases and any(setting.section in self.aliases for _, _, setting in self._set.get(name, ()))
+            self.aliases and any(setting.section in self.aliases for _, _, setting in self.set_anywhere.get(name, ()))
         ):
             return self._holds(name, database or "")
         of_each = [self._holds(name, alias) for alias in self.aliases]
@@ -430,7 +431,7 @@ class Side:
 
     def _decided(self, name: str, database: str) -> InForce | None:
         asked: list[tuple[tuple[int, ...], Configuration, Setting]] = []
-        for order, one, setting in self._set.get(name, ()):
+        for order, one, setting in self.set_anywhere.get(name, ()):
             if self._reads(one, setting, database):
                 of_database = one.kind == "databases.conf"
                 rank = (
@@ -554,6 +555,7 @@ class Bench:
     harnesses: Sequence[Harness] = ()
     factors: frozenset[str] = frozenset()
     read: Sequence[tuple[str, str]] = ()  # files that were understood, and as what
+    texts: Sequence[str] = ()  # files whose sentences are not read, those that lie highest first
     unread: Sequence[str] = ()  # files that nothing here understands
     broken: Sequence[Evidence] = ()  # files that should be understood and are not
     passed: Sequence[Evidence] = ()  # what was not opened, or not read to its end, and why

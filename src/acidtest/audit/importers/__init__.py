@@ -97,6 +97,9 @@ def read(root: Path) -> Bench:
         rows=of(TableRow),
         harnesses=of(Harness),
         read=understood,
+        texts=sorted(
+            (name for name, file in files.items() if known.is_prose(file.base)), key=lambda one: one.count("/")
+        ),
         unread=unread,
         broken=[*broken, *walk.unreadable],
         passed=walk.passed,

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 
 from acidtest.audit.bench import Configuration, EngineName, Setting
 from acidtest.audit.importers import known
@@ -26,6 +26,9 @@ COUNTED = re.compile(r"(\d{0,9})(B|kB|MB|GB|ms|s|min)")
 PRAGMA = re.compile(r"(?:.{0,20}>)? {0,9}PRAGMA (?:\w{1,30}\.)?(\w{1,40}) {0,9};? {0,9}", re.IGNORECASE)
 WORD = re.compile(r"-?[\w.]{1,40}")
 HEADLESS = re.compile(r"[| ]{0,9}([a-z][a-z0-9_.]{2,63}) {0,80}([\t|:])\s{0,80}(.*)")
+PAIRED = re.compile(r'\s*"([^"]{0,300})",?\s*')
+PAIR_LINES = 6  # from one to the next
+SURE_MIN = 5  # names of one engine alone, by which a list is known
 NAMES = ("variable_name", "name", "setting_name", "rdb$config_name", "guc", "parameter")
 VALUES = ("value", "variable_value", "setting", "current_setting", "rdb$config_value", "current_value")
 STATUS = re.compile(r"[A-Z][a-z]")  # "Innodb_rows_read": SHOW STATUS, which counts and sets nothing
@@ -152,6 +155,19 @@ def _headless(lines: Sequence[str], file: File) -> Iterator[Configuration]:
         run = []
 
 
+def _pairs(lines: Sequence[str], file: File) -> Iterator[Configuration]:
+    """JSON that is laid out: a list of a name and a value each, in lines of their own."""
+    run: list[tuple[int, str, str]] = []
+    for number, (line, following) in enumerate(pairwise([*lines, "", ""]), start=1):
+        name = PAIRED.fullmatch(line) if line.endswith('",') else None
+        if value := PAIRED.fullmatch(following) if name and WORD.fullmatch(name[1]) else None:
+            run.append((number, name[1] if name else "", value[1]))
+        elif run and (not line or number - run[-1][0] > PAIR_LINES):
+            if sum(known.owner(name) is not None for _, name, _ in run) >= SURE_MIN:
+                yield from filter(None, [_dump(file, _engine(name for _, name, _ in run), run, run[0][0])])
+            run = []
+
+
 CELLS = 8192
 
 
@@ -172,7 +188,7 @@ def of_lines(lines: Sequence[str], file: File) -> list[Configuration]:
     found: list[Configuration] = []
     read: set[int | None] = set()
     ruled = (one for table in tables(lines) if (one := _of_table(table, file)))
-    for part in chain(ruled, *(parse(lines, file) for parse in (_separated, _headless, _pragmas))):
+    for part in chain(ruled, *(parse(lines, file) for parse in (_separated, _headless, _pairs, _pragmas))):
         # A table that two readings recognise is one.
         settings = tuple(one for one in part.settings if one.where.line not in read)
         if settings:

@@ -15,6 +15,8 @@ TABLE = re.compile(r"\S+\s+(/\S*)\s+(\w+)\s+([\w,=./:-]+)\s+\d\s+\d\s*")  # /pro
 SERVICE = re.compile(r"SERVICE_START_NAME\s*+: *+(\S.*)")  # sc qc
 PRIVILEGE = re.compile(r"(Se[A-Z]\w+Privilege)\b.*")  # whoami /priv
 MEMORY = re.compile(r"MemTotal: +(\d{1,12}) kB")  # /proc/meminfo
+TOP = re.compile(r"\s{0,9}([KMG])iB Mem ?: {1,9}(\d{1,12}(?:\.\d)?) ?\+?total\b")
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 TEXT_MAX = 1 << 20
 HEADS = re.compile(
     r"\s*(?:avg-cpu:\s+%user|Device:?\s++.{0,80}(?:tps|r/s)|procs -+memory-+|r\s+b\s+swpd\s+free"
@@ -47,12 +49,16 @@ def _memory(file: File) -> Iterator[Statement]:
     for number, line in enumerate(file.lines, start=1):
         if match := MEMORY.fullmatch(line.strip()):
             yield Statement(file.at(number), "memory", match[0], 1024.0 * int(match[1]))
+        elif match := TOP.match(line[:200]):
+            yield Statement(file.at(number), "memory", match[0].strip(), UNITS[match[1]] * float(match[2]))
 
 
 def _listing(file: File) -> Sequence[Mount | Account | Statement] | None:
     named = file.base.startswith(("mount", "fstab", "meminfo", "sc_", "sc.", "service", "whoami", "priv"))
-    if not (named or file.base.endswith(".txt")) or file.size > TEXT_MAX or "\0" in file.text:
+    if file.size > TEXT_MAX or b"\0" in file.head:
         return None
+    if not (named or file.base.endswith(".txt")):
+        return list(_memory(file)) or None if "iB Mem" in file.text else None
     return [*_mounts(file), *_accounts(file), *_memory(file)] or None
 
 

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Published
+from acidtest.audit.compared import product
 from acidtest.audit.repeated import DRIVE_TOOLS
 from acidtest.audit.said import and_more, called, rate
-from acidtest.finding import Found, rule
+from acidtest.finding import Found, listed, rule
 from acidtest.words import counted
 
 TPC_C = frozenset(("hammerdb", "benchbase", "oltpbench", "go-tpc", "tpcc-mysql", "benchmarksql"))
@@ -60,6 +61,26 @@ def _branches(one: Published) -> float | None:
         held = one.warehouses or one.scale
         return held * int(sets) if held and one.tool == "sysbench" and sets.isdigit() else held
     return None
+
+
+@rule(
+    "in-process-against-server",
+    severity="note",
+    says="An engine within the program that measures is compared with one that is asked over a connection: each "
+    "statement of the other is a round trip.",
+    remedy="Name the round trips beside the figures, or measure work of many statements in one call.",
+    disproved_by="the same round trip before each statement of both",
+    source="SQLite's documentation, Appropriate Uses For SQLite: it does not compete with client/server databases",
+)
+def in_process_against_server(bench: Bench) -> Iterator[Found]:
+    products: dict[str, Published] = {}
+    for one in bench.others:
+        if not one.planned and (name := product(one)):
+            products.setdefault(name, one)
+    if "sqlite" in products and len(products) > 1:
+        evidence = tuple(one.where.says(f"{rate(one)} of {name}") for name, one in products.items())
+        others = listed(name for name in products if name != "sqlite")
+        yield Found(f"sqlite runs within the program that measures, and {others} behind a connection.", evidence)
 
 
 @rule(

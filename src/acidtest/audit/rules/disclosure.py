@@ -28,13 +28,9 @@ RESULTS = re.compile(r"result|output|dump|\.(?:log|csv|out)", re.IGNORECASE)
     source="B. Schwartz et al., High Performance MySQL, chapter 2: what a benchmark has to document",
 )
 def not_disclosed(bench: Bench) -> Iterator[Found]:
-    results = list({one.where.file: one for one in bench.others if not one.planned}.values())
-    if not results or all(one.tool in DRIVE_TOOLS for one in results):
-        return
     table = disclosed.table(bench)
-    missing = [one.what for one in table if one.where is None]
-    if missing:
-        evidence = [one.where.says(f"a result{f' of {one.tool}' if one.tool else ''}") for one in results]
+    missing = [one.what for one in table if one.where is None and one.what != disclosed.SETTINGS]
+    if missing and (evidence := disclosed.measured(bench)):
         evidence += [one.where.says(f"{one.what}: {one.how(bench)}") for one in table if one.where]
         yield Found(f"Not recorded: {', '.join(missing)}.", tuple(evidence), "certain")
 

@@ -189,7 +189,7 @@ def _of_stores(bench: Bench, together: Mapping[str, list[Evidence]]) -> dict[str
 def _writes(bench: Bench) -> bool:
     """Whether something that was measured may write: nothing says that all only read."""
     results = [f"{one.where.file} {one.name} {one.script}" for one in bench.others]
-    results += [" ".join((*row.head, *row.cells[:2], row.under)) for row in bench.rows]
+    results += [" ".join((*row.head, *row.cells[:2])) for row in bench.rows]
     if any(WRITES.search(text) for text in results):
         return True
     return not any(READS.search(text) for text in results)

@@ -73,28 +73,15 @@ errors_in_log = _logged(
     source="PostgreSQL's manual, table 20.2; MySQL's manual, 7.4.2",
 )  # fmt: skip
 checkpoints_frequent = _logged(
-    "checkpoints-frequent", "doubtful", "checkpoints-frequent",
-    says="PostgreSQL logs that its checkpoints come too often: whole pages go into the log again and again.",
+    "checkpoints-frequent", "doubtful", "checkpoints-frequent", "checkpoints-at-once", "checkpoints-forced",
+    says="PostgreSQL's log shows that checkpoints began because the write-ahead log was full, not because it was time: "
+    "what they write and flush is part of every rate.",
     remedy="Raise max_wal_size until checkpoints come by time, and state its value.",
-    source="PostgreSQL's manual: WAL Configuration, checkpoint_warning",
+    source="PostgreSQL's manual: WAL Configuration, max_wal_size and checkpoint_warning",
 )  # fmt: skip
 flush_behind = _logged(
     "flush-behind", "doubtful", "flush-behind",
     says="InnoDB logs that its page cleaner or its log cannot keep up: work is put off, so the rate cannot last.",
     remedy="Size the log and innodb_io_capacity for the load, and measure longer.",
     source="InnoDB's buf0flu.cc and log0chkp.cc",
-)  # fmt: skip
-checkpoints_forced = _logged(
-    "checkpoints-forced", "doubtful", "checkpoints-at-once", "checkpoints-forced",
-    says="PostgreSQL's log shows that checkpoints began because the write-ahead log was full, not because it was time: "
-    "what they write and flush is part of every rate.",
-    remedy="Raise max_wal_size until checkpoints come by time, and state its value.",
-    source="PostgreSQL's manual: WAL Configuration, max_wal_size",
-)  # fmt: skip
-flush_stalls = _logged(
-    "flush-stalls", "doubtful", "flush-stall",
-    says="A checkpoint waited for more than a second until one file was on the drive: the drive stalls, and commits "
-    "with it.",
-    remedy="Find what else writes to the drive, and show rates and latencies over time.",
-    source="PostgreSQL's manual: log_checkpoints; xlog.c, LogCheckpointEnd",
 )  # fmt: skip
