@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers.file import File, Importer
+from acidtest.audit.importers.left_over import SOURCE
 from acidtest.formats import linear
 
 SERIES_MAX = 2_000
@@ -70,7 +71,7 @@ def _published(
 
 
 def _outside(file: File) -> Sequence[Statement] | None:
-    if file.size > BYTES_MAX or b"\0" in file.head or "range" not in file.text:
+    if file.size > BYTES_MAX or b"\0" in file.head or SOURCE.fullmatch(file.base) or "range" not in file.text:
         return None
     found = [
         Statement(file.at(at), "out of range", " ".join(line.split())[:200], float(match[1] or match[2]))

@@ -22,7 +22,7 @@ def _entries(bench: Bench, *kinds: str) -> Iterator[Found]:
                 yield Found(
                     f"{named(side, bench.sides)}: {times}: {one.text}",
                     (one.where.says(f"{times}, the first one here"),),
-                    noted=one.kind == "checkpoints-forced",
+                    noted=one.kind == "checkpoints-forced" or (one.kind == "flush-stall" and one.count == 1),
                 )
 
 
