@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise, takewhile
 
 from acidtest.audit.bench import Bench, Published, TableRow
 from acidtest.audit.compared import product
@@ -32,9 +32,7 @@ RATIO = re.compile(r"[-+−]?\d{1,5}(?:\.\d{1,3})? ?[%x×]")
 RATIOS: tuple[Callable[[float], float], ...] = (  # of the later figure to the one before it, as tables tell them
     lambda of: of, lambda of: 1 / of, lambda of: of - 1, lambda of: 1 / of - 1,
 )  # fmt: skip
-OF_ALL = re.compile(
-    r"mean|average|avg|total|overall|median", re.IGNORECASE
-)  # whose ratio may be that of ratios
+OF_ALL = re.compile(r"mean|average|avg|total|overall|median", re.IGNORECASE)  # whose ratio may be that of ratios
 LAST_DIGITS = 2.0  # that a ratio may be off by, as its figures are rounded too
 RIGHT_FOR_WRONG = 3  # rows of a table
 ENDED = " that ends before its "
@@ -140,10 +138,11 @@ def tpc_words(bench: Bench) -> Iterator[Found]:
 )
 def figures_repeated(bench: Bench) -> Iterator[Found]:
     alike: dict[tuple[object, ...], list[TableRow]] = defaultdict(list)
-    tables: dict[tuple[str, int], dict[str, TableRow]] = defaultdict(dict)
+    tables: dict[tuple[str, int], dict[Sequence[str], TableRow]] = defaultdict(dict)
+    results = {one.where for one in bench.others if one.told and (one.rate or one.latency_ms)}
     for row in bench.rows:
-        tables[row.where.file, row.table][row.cells[0]] = row
-        if len({cell for cell in row.cells[1:] if FINE.fullmatch(cell)}) >= FIGURES_LEAST:
+        tables[row.where.file, row.table][_kind(row)] = row
+        if row.where in results and len(set(filter(FINE.fullmatch, row.cells[1:]))) >= FIGURES_LEAST:
             alike[row.head, row.cells[1:]].append(row)
     again = [
         [one, other]
@@ -172,13 +171,20 @@ def _off(cell: str, ratio: float) -> float:
     return abs(told - ratio) / max(unit, OFF_SHARE * ratio)
 
 
-def _is_again(one: TableRow, other: TableRow, of_one: dict[str, TableRow], of_other: dict[str, TableRow]) -> bool:
+def _kind(row: TableRow) -> Sequence[str]:
+    """The cells that say what a row is of: those before its first figure."""
+    return tuple(takewhile(lambda cell: not FINE.fullmatch(cell), row.cells))
+
+
+def _is_again(
+    one: TableRow, other: TableRow, of_one: Mapping[Sequence[str], TableRow], of_other: Mapping[Sequence[str], TableRow]
+) -> bool:
     """Whether two rows are said to be of different runs: by their names in one table, or in tables of which most rows
     of one name differ."""
     if of_one is of_other:
-        return one.cells[0] != other.cells[0]
+        return _kind(one) != _kind(other)
     both = of_one.keys() & of_other.keys()
-    return one.cells[0] == other.cells[0] and sum(of_one[n].cells != of_other[n].cells for n in both) > len(both) / 2
+    return _kind(one) == _kind(other) and sum(of_one[n].cells != of_other[n].cells for n in both) > len(both) / 2
 
 
 def _copies(bench: Bench) -> Iterator[Seen]:
@@ -221,8 +227,8 @@ def arithmetic(bench: Bench) -> Iterator[Found]:
             wrong += some
     if wrong:
         row, cell, times = wrong[0]
-        text = f"“{' | '.join(row.cells)}”: the later figure is {ratio:.3g} times the other, and {cell} is told of them"
-        evidence = (one.where.says(" | ".join(one.cells)) for one, _, _ in wrong)
-        yield Found(
-            f"{row.where.file}: {text}{and_more(len(wrong) - 1, 'row', before='the like in ')}.", tuple(evidence)
+        more = and_more(len(wrong) - 1, "row", before="the like in ")
+        text = (
+            f"{row.where.file}: “{' | '.join(row.cells)}”: one figure is {times:.3g} times the other, not {cell}{more}."
         )
+        yield Found(text, tuple(one.where.says(" | ".join(one.cells)) for one, _, _ in wrong))
