@@ -17,6 +17,7 @@ from acidtest import settings
 from acidtest.finding import Evidence
 
 EngineName = str  # the name of one of families.PRODUCTS
+EMPTY = "is empty"  # why a file was not read
 OURS = "acidtest"  # the tool that published what is a row of our own recordings
 
 

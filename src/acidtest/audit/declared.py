@@ -55,13 +55,13 @@ VARIES: Mapping[str, Factor] = {
     "page_size": Factor(("page-size-differs",), ("innodb_page_size", "page_size")),
     "caches": Factor(("buffers-smallest", "buffers-classic", "buffers-super", "database-too-small"), CACHES),
     "server_mode": Factor(("server-mode-differs",), ("servermode",)),
-    "isolation": Factor(("read-consistency-differs",), ISOLATION),
+    "isolation": Factor(("isolation-differs", "read-consistency-differs"), ISOLATION),
     "autovacuum": Factor(("autovacuum-off",), ("autovacuum",)),
     "workload": Factor(("workload-differs",)),
     "scale": Factor(("database-too-small",)),
     "clients": Factor(("single-client-throughput",)),
-    "query_mode": Factor(),
-    "connections": Factor(("connect-per-transaction",)),
+    "query_mode": Factor(("query-mode-differs",)),
+    "connections": Factor(("connect-per-transaction-differs", "connect-per-transaction")),
     "settings": Factor(("setting-differs", "settings-all-default")),  # whole configurations, one of them as it comes
 }
 

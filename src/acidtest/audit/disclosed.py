@@ -80,7 +80,7 @@ def _client(bench: Bench) -> Where | None:
 
 
 def _repeated(bench: Bench) -> Where | None:
-    several = (of[0].where for of in repetitions(bench).values() if len(of) > 1)
+    several = (of[0].where for of in repetitions(bench, timed=True).values() if len(of) > 1)
     return _first(several) or _first(one.where for one in bench.others if (one.runs or 0) > 1)
 
 

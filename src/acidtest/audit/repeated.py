@@ -25,10 +25,13 @@ STAMP = re.compile(
 VERSION = re.compile(r"(?:^|[^a-z])(?:v|version|pg|fb|mysql|mariadb|postgresql|firebird)[-_]?$", re.IGNORECASE)
 
 
-def repetitions(bench: Bench, drives: Collection[str] = ()) -> dict[tuple[object, ...], list[Published]]:
+def repetitions(
+    bench: Bench, drives: Collection[str] = (), *, timed: bool = False
+) -> dict[tuple[object, ...], list[Published]]:
     """Rates that are of one kind as far as can be told, in order: of one file, or of files whose names differ in one
     number only, which counts from 0 or 1 on and is none of a version or of a side; with the same tool, workload,
-    clients and rate. Of tools for drives only those of ``drives``."""
+    clients and rate. Of tools for drives only those of ``drives``; with ``timed`` also results that are
+    times alone, and what a text quotes under one heading: those may be repetitions, or what is compared."""
     results = {one.where.file for one in bench.published}
     others = {*bench.unread, *(name for name, _ in bench.read)} - results
     others |= {one.where.file for side in bench.sides for one in side.configurations}
@@ -38,9 +41,11 @@ def repetitions(bench: Bench, drives: Collection[str] = ()) -> dict[tuple[object
     for of_tool in bench.measured:
         one = of_tool if of_tool.rate or not of_tool.series else replace(of_tool, rate=fmean(of_tool.series))
         of_drive = one.unit in ("writes", "flushes") or one.tool in DRIVE_TOOLS
-        if one.rate and (not of_drive or one.tool in drives):
+        is_one = one.rate or (timed and (one.took_s or one.latency_ms))
+        if is_one and (not of_drive or one.tool in drives):
             script = one.script or _own_name(one)
-            what = (one.tool, one.engine, one.unit, script, one.scale, one.warehouses, _place(one))
+            kind_of = "rate" if one.rate else "took" if one.took_s else "latency"
+            what = (kind_of, one.tool, one.engine, one.unit, script, one.scale, one.warehouses, _place(one))
             by_kind[(*what, one.terminals, one.asked_rate, one.query_mode, one.isolation, one.reconnects)].append(one)
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for kind, alike in by_kind.items():
@@ -51,7 +56,7 @@ def repetitions(bench: Bench, drives: Collection[str] = ()) -> dict[tuple[object
         for stem, _, one in sorted(placed, key=lambda of: (*of[:2], of[2].where.line or 0)):
             # A text quotes what it compares: outputs in one without headings are of no kind that can be told.
             # An excerpt that names neither workload nor clients may be of any run.
-            told = one.under and (one.script or one.terminals)
+            told = (one.under and (one.script or one.terminals)) if timed else RUN.search(one.under.lower())
             quoted = PROSE.search(one.where.file) is not None and not told
             groups[*kind, stem, one.where.line if quoted else None].append(one)
     return groups

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from acidtest.audit import declared
-from acidtest.audit.bench import Account, Bench, Harness, Mount, Published, Routine, Side, Statement, TableRow
+from acidtest.audit.bench import EMPTY, Account, Bench, Harness, Mount, Published, Routine, Side, Statement, TableRow
 from acidtest.audit.importers import (
     configurations,
     declaration,
@@ -72,6 +72,8 @@ def read(root: Path) -> Bench:
                 understood.append((file.name, kind))
             elif file.notes:
                 pass  # they say why
+            elif not file.size:
+                walk.passed.append(Evidence(EMPTY, file.name))
             elif known.is_prose(file.base):
                 walk.passed.append(Evidence(PROSE, file.name))
             elif file.size > SEARCHED_BYTES:

@@ -367,7 +367,7 @@ def _measured(one: Published, held: Sequence[Held], row: Row, words: str) -> Pub
             one = replace(one, nopm=value, written=written)
         elif of.kind == "tpm":
             one = replace(one, tpm=value, rate=one.rate or value / 60, written=written)
-        elif one.rate is None or of.kind == "transactions":
+        elif one.rate is None or (of.kind == "transactions" and one.unit != "transactions"):
             one = replace(one, rate=value, unit=_unit(of.kind, words), written=written)
     n, of, _ = held[0]
     return replace(one, latency_ms=latency, written=one.written or f"{row.cells[n]} {of.written}".strip())

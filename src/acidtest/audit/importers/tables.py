@@ -22,7 +22,7 @@ UNIT_MAX = 5  # letters behind a figure
 PROSE = re.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|html?)")
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 HEADING_MAX = 200  # characters
-HEADING = linear.Pattern(r"\s{0,3}#{1,6}\s+(.{1,400})")
+HEADING = linear.Pattern(r"\s{0,3}(?:#{1,6}\s+|(?:<details>\s{0,3})?<summary>)(.{1,400}?)(?:</summary>.{0,99})?")
 TAG = re.compile(r"<(/?)(table|tr|t[hd])\b[^<>]*>", re.IGNORECASE)
 ANY_TAG = re.compile(r"<[^<>]*>")
 NUMERIC = re.compile(r"[-+~]?\d[\d.,']{0,30}(?:e[-+]?\d{1,3})?[kKM%]?")
@@ -80,7 +80,7 @@ def headings(lines: Sequence[str]) -> list[str]:
         begins = line.lstrip()[:1]  # by which most lines are known to be neither
         if begins in ("`", "~") and FENCE.match(line.lstrip()):
             fenced = not fenced
-        elif begins == "#" and not fenced and (match := HEADING.match(line)):
+        elif begins in ("#", "<") and not fenced and (match := HEADING.fullmatch(line.rstrip())):
             under = match[1].strip("# \t")[:HEADING_MAX]
         found.append(under)
     return found

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from acidtest.audit import disclosed
-from acidtest.audit.bench import Bench, Published
+from acidtest.audit.bench import EMPTY, Bench, Published
 from acidtest.audit.repeated import DRIVE_TOOLS
 from acidtest.audit.said import and_more, rate
 from acidtest.finding import Found, rule
@@ -79,6 +80,11 @@ def _is_local(one: Published) -> bool:
     source=REPRODUCE,
 )
 def results_missing(bench: Bench) -> Iterator[Found]:
+    kinds = {PurePosixPath(one.where.file).suffix for one in bench.measured} - {""}
+    empty = [one for one in bench.passed if one.text == EMPTY and PurePosixPath(one.file).suffix in kinds]
+    if empty:
+        more = and_more(len(empty) - 1, "file", after=" like it")
+        yield Found(f"{empty[0].file} is empty, where other files of its kind hold results{more}.", tuple(empty))
     if bench.measured or bench.not_understood or any(RESULTS.search(name) for name in bench.unread):
         return
     told = [one for one in bench.others if one.told]

@@ -94,10 +94,12 @@ def _parts(bench: Bench) -> set[int]:
 
 
 def _short(one: Published) -> Seen | None:
-    if one.runs and one.runs >= ENOUGH_RUNS:
-        return None
     if one.took_s is not None and not one.planned:
-        if not 0 < one.took_s < SHORT_WORK_S or (one.told and not IN_SECONDS.search(one.written)):
+        if (
+            (one.runs or 1) >= ENOUGH_RUNS
+            or not 0 < one.took_s < SHORT_WORK_S
+            or (one.told and not IN_SECONDS.search(one.written))
+        ):
             return None
         took = f"{one.took_s * 1000:,.3g} ms" if one.took_s < 1 else f"{one.took_s:,.3g} s"
         return Seen(one, f"{called(one)}: all of the work took {took}", (one.where.says(took),), -one.took_s)
@@ -107,7 +109,7 @@ def _short(one: Published) -> Seen | None:
         return None  # that one is made to run 5 s
     if not (one.rate or one.bytes_per_s or one.nopm or one.planned or one.series):
         return None
-    if lasting >= (SHORT_DRIVE_S if drive else SHORT_S):
+    if lasting >= SHORT_DRIVE_S if drive else lasting > SHORT_S:
         return None
     lasts = f"{lasting:,.3g} s"
     return Seen(one, f"{called(one)}: {lasts}", (one.where.says(lasts),), -lasting)

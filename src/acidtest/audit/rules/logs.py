@@ -11,9 +11,12 @@ from acidtest.words import counted
 
 UNDATED = "a date of these entries outside of the measured time"
 
+RARE = 0.05  # of all checkpoints
+
 
 def _entries(bench: Bench, *kinds: str) -> Iterator[Found]:
     for side in bench.sides:
+        checkpoints = sum(one.count for one in side.log if one.kind == "checkpoint")
         for one in side.log:
             # Firebird logs each client that goes without a word as an error.
             if one.kind in kinds and not (one.kind == "error" and side.engine == "firebird"):
@@ -21,7 +24,8 @@ def _entries(bench: Bench, *kinds: str) -> Iterator[Found]:
                 yield Found(
                     f"{named(side, bench.sides)}: {times}: {one.text}",
                     (one.where.says(f"{times}, the first one here"),),
-                    noted=one.kind == "checkpoints-forced",
+                    noted=one.kind == "checkpoints-forced"
+                    or (one.kind == "flush-stall" and one.count < RARE * checkpoints),
                 )
 
 

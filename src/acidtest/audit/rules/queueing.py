@@ -45,6 +45,8 @@ def _loads(bench: Bench) -> Iterator[_Load]:
     for one in bench.published:
         if one.planned or one.asked_rate or one.latency_from == "scheduled start" or one.tool not in CLOSED:
             continue
+        if (one.runs or 1) > 1:
+            continue  # the mean of several runs' rates and that of their latencies are not bound to each other
         words = f"{one.name} {one.written} {one.script} {' '.join(one.parameters) if one.told else ''}"
         if not one.rate or one.unit not in RATED or SEVERAL.search(words) or OF_MANY.search(one.written):
             continue

@@ -253,7 +253,7 @@ def _crowded(one: Published) -> Seen | None:
 )
 def many_failed(bench: Bench) -> Iterator[Found]:
     seen = [found for one in bench.published if not loads(one) and not _said(one) and (found := _failures(one))]
-    few = [one for one in seen if one.of.told and (failed_share(one.of) or 0) < MANY]
+    few = [one for one in seen if one.of.told and (failed_share(one.of) or 1) < MANY]
     yield from gathered(one for one in seen if one not in few)
     # Whoever tells a few failures beside a figure has done what is asked for.
     yield from (replace(one, noted=True) for one in gathered(few))
@@ -275,6 +275,10 @@ def _failures(one: Published) -> Seen | None:
     if one.failed_share and share and share >= FAILED_MOST:
         text = f"{called(one)}: {share:.1%} of all failed"
         return Seen(one, text, (one.where.says(f"{share:.1%} failed, beside {rate(one)}"),), share)
+    if one.told and one.rate == 0 and one.unit == "transactions":
+        return Seen(
+            one, f"{called(one)}: {rate(one)}: none was done, or none was read", (one.where.says(rate(one)),), 1.0
+        )
     if not one.errors or not share or share < FAILED_MOST:
         return None
     return Seen(one, f"{called(one)}: {counted(one.errors, 'transaction')} failed, {share:.1%} of all", evidence, share)

@@ -16,6 +16,7 @@ from acidtest.finding import Evidence, Found, rule
 from acidtest.formats import linear
 from acidtest.words import counted
 
+UNBOUNDED = "± ∞"  # as benchstat tells that there are too few runs for an interval
 REPEATED = 3  # times: fewer show nothing of how far apart they lie
 DRIVES_COMPARED = 4  # results of tests of drives: fewer may describe the one that was used
 FIGURES_LEAST = 2  # of which one is compared with the other
@@ -55,7 +56,7 @@ CELL = re.compile(r"[*_`~≈ ]{0,4}[-+]?\d")
 )
 def few_repetitions(bench: Bench) -> Iterator[Found]:
     drives_only = bool(bench.measured) and all(one.tool in DRIVE_TOOLS for one in bench.measured)
-    kinds = repetitions(bench, DRIVE_TOOLS if drives_only else ())
+    kinds = repetitions(bench, DRIVE_TOOLS if drives_only else (), timed=True)
     measured = [of for of in kinds.values() if of and not loads(of[0])]
     if drives_only and len(measured) < DRIVES_COMPARED:
         measured = []
@@ -64,14 +65,22 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     # What was measured counts as often as it is there, unless more is declared: a script may have been another run's.
     declared = bench.declared.where.file if bench.declared else ""
     stated = max((one.value or 0 for one in said if not measured or one.where.file == declared), default=0)
+    unbounded = any(UNBOUNDED in of[0].written for of in groups)
     usual = median_low(max(len(of), *(one.runs or 1 for one in of)) for of in groups) if groups else 0
+    usual = 0 if unbounded else usual
     most = max(stated, usual, _columns(bench.rows), _numbered(bench), _rows_numbered(bench))
     if most >= REPEATED:
         return
     figures = [] if len(groups) >= FIGURES_LEAST else _figures(bench)
     if max(len(groups), len(figures)) < FIGURES_LEAST:
         return
-    times = "once" if most <= 1 else f"at most {counted(most, 'time', spec=',g')}"
+    times = (
+        "too few times for an interval, as the tool says"
+        if unbounded
+        else "once"
+        if most <= 1
+        else f"at most {counted(most, 'time', spec=',g')}"
+    )
     ranked = sorted((of[0] for of in groups), key=lambda one: one.where.file)
     of_its_kind = {id(of[0]): len(of) for of in groups}
     evidence = [one.where.says(f"{rate(one)}, {of_its_kind[id(one)]:,} of its kind") for one in ranked]
@@ -81,7 +90,8 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     evidence += figures or _figures(bench)
     number = max(len(groups), len(figures))
     if (measured and not figures) or said:
-        text = f"{counted(number, 'rate')} are compared, each measured {times}."
+        kind = "rate" if figures or all(of[0].rate for of in groups) else "figure"
+        text = f"{counted(number, kind)} are compared, each measured {times}."
         yield Found(text, tuple(dict.fromkeys(evidence)))
         return
     # How often what stands in a text was measured is for its author to declare.
