@@ -9,6 +9,7 @@ from itertools import islice
 
 from acidtest.audit import platforms, releases
 from acidtest.audit.bench import Bench, Binary, Configuration, Side, TableRow
+from acidtest.audit.said import and_more
 from acidtest.families import PRODUCTS
 from acidtest.finding import FAIR, Evidence, Found, rule
 from acidtest.settings import alike
@@ -262,17 +263,19 @@ def _differs(bench: Bench, by_side: Mapping[str, Set[str]], text: str, of: Calla
     source=FAIR,
 )
 def version_mislabelled(bench: Bench) -> Iterator[Found]:
+    wrong: dict[str, Evidence] = {}
     for one in bench.said("platform"):
-        kind, _, version = one.text.partition(" ")
-        called = (
-            re.findall(rf"{version.split()[0]}[-_]?v?(\d{{1,2}}(?:\.\d{{1,3}}){{1,2}})", one.where.file, re.IGNORECASE)
-            if kind == "server"
-            else []
+        kind, _, said = one.text.partition(" ")
+        if kind == "server" and (product := said.split()):
+            named_ = re.findall(rf"{product[0]}[-_]?v?(\d{{1,2}}(?:\.\d{{1,3}}){{1,2}})", one.where.file, re.IGNORECASE)
+            if named_ and not any(f"{product[1]}.".startswith(f"{name}.") for name in named_):
+                wrong.setdefault(
+                    f"{one.where.file} is called {named_[-1]}, and its server says {said}", one.where.says(said)
+                )
+    if wrong:
+        yield Found(
+            f"{next(iter(wrong))}{and_more(len(wrong) - 1, 'file', before='the like in ')}.", tuple(wrong.values())
         )
-        if called and not any(f"{version.split()[1]}.".startswith(f"{name}.") for name in called):
-            yield Found(
-                f"{one.where.file} is called {called[-1]}, and its server says {version}.", (one.where.says(version),)
-            )
 
 
 @rule(

@@ -20,7 +20,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz_"
 WHOLE_MIN = 10  # settings of a text that are a configuration and no excerpt
 NAME_MIN = 8  # letters of a setting that a side is named after
 TOLD_MAX = 6  # settings that a sentence names
-CONFIGURED = re.compile(r"([^/]+\.(?:cnf|conf|ini))/")  # a folder of results that has the name of a configuration
+CONFIGURED = (".cnf", ".conf", ".ini")  # how a folder of results ends that has the name of a configuration
 NUMBERED_PAGE = re.compile(r"(?:^|/)\d{2,8}[^/]{0,80}\.(?:md|markdown|rst|adoc|txt|html?)$", re.IGNORECASE)
 
 # What has rules of its own.
@@ -123,7 +123,7 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
     if bare and not alone:
         titles = stores.titles(list(dict.fromkeys(one.text for one in bare)))
         evidence_ = tuple(one.where.says(f"nothing is set of {one.text}") for one in bare)
-        yield Found(f"{titles} runs with defaults: no command, variable or file sets anything.", evidence_)
+        yield Found(f"{titles} run with defaults: no command, variable or file sets anything.", evidence_)
     for side in used:
         written = files(side)
         if not written or not side.tells_all or _tuned(side):
@@ -162,7 +162,7 @@ def settings_undisclosed(bench: Bench) -> Iterator[Found]:
     bases = tuple(f"{mark}{PurePosixPath(one.where.file).name}" for one in held for mark in "-_/")
     absent: dict[str, Evidence] = {}
     for one in results:
-        for name in CONFIGURED.findall(one.where.file):
+        for name in (part for part in PurePosixPath(one.where.file).parts[:-1] if part.endswith(CONFIGURED)):
             if not any(f"/{name}" in f"/{of.where.file}" for of in held) and not f"/{name}".endswith(bases):
                 absent.setdefault(name, one.where.says(f"a result that is named after {name}"))
     known = {side.engine for side in bench.sides if side.configurations}
@@ -263,6 +263,7 @@ def no_difference_in_settings(bench: Bench) -> Iterator[Found]:
             ):
                 evidence = (held(side, meant)[1], held(other, meant)[1])
                 yield Found(f"{side.name} is named after {meant}, and sets nothing else than {other.name}.", evidence)
+                break
 
 
 def _within(engine: str, side: Side) -> Iterator[Found]:

@@ -20,11 +20,8 @@ from acidtest.settings import alike
 )
 def autovacuum_off(bench: Bench) -> Iterator[Found]:
     for side in tied.in_use(bench, bench.sides):
-        if side.engine != "postgresql":
-            continue
-        off = [one for one in side.settings("autovacuum") if alike(one.value) == "off"]
-        if off:
-            yield Found(f"autovacuum is off in {side.name}.", (off[0].says(),))
-        tables = [one for of in side.configurations for one in of.settings if one.name == "autovacuum_enabled"]
-        if not off and (idle := tuple(one.says() for one in tables if alike(one.value) == "off")):
-            yield Found(f"autovacuum is off for tables in {side.name}.", idle, noted=True)
+        # The second is of single tables.
+        for setting in (*side.settings("autovacuum"), *side.settings("autovacuum_enabled")):
+            if side.engine == "postgresql" and alike(setting.value) == "off":
+                noted = setting.name != "autovacuum"
+                yield Found(f"{setting.name} is off in {side.name}.", (setting.says(),), noted=noted)
