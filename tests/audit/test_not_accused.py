@@ -182,9 +182,6 @@ SPOKEN: list[RuleOverKits] = [
     # Counts have headings in Chinese too.
     ("many-failed", "doubtful", [{"data.csv": "事务,并发,发送请求,成功请求,TPS\n订单,10,300,170,37.5\n"}],
      [{"data.csv": "事务,并发,发送请求,成功请求,TPS\n订单,10,300,300,37.5\n"}]),
-    # Numbers in a program's source are nobody's latencies.
-    ("latencies-out-of-range", "doubtful", [{"run.log": "p99: 12 ms\n17 samples were outside the histogram range\n"}],
-     [{"states.h": "// 22003 values out of range\n"}]),
     # Rates in sysbench's table of values, which ends before its summary.
     ("unfinished-run", "note", [{"out.txt": VALUES}], [{"out.txt": VALUES + SERIES.partition("\n")[2]}]),
     # Whoever sets a longer time has disclosed it.

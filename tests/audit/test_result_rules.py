@@ -150,7 +150,6 @@ SPOKEN = [
     (logs.flush_stalls, bench(sides=[logged("flush-stall")]), bench(sides=[logged("checkpoint")])),
     (rates.flush_bounds_commits, bench(TRACED), bench(replace(TRACED, tool="ioping"))),
     (rates.fsync_does_not_flush, bench(replace(FLUSH, name="fsync", rate=9e3), THROUGH), bench(replace(FLUSH, name="fsync"), THROUGH)),
-    (latencies.latencies_out_of_range, bench(facts=(says("out of range", value=3.0),)), bench(facts=(says("figure"),))),
     (logs.flush_behind, bench(sides=[logged("flush-behind", "mysql")]), bench(sides=[logged("error", "mysql")])),
 ]  # fmt: skip
 

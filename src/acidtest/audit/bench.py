@@ -255,7 +255,6 @@ StatementKind = Literal[
     "set-in-pool",  # by whichever connection of a pool is free
     "think-time",  # of a load generator between two requests
     "reloaded",  # a setting that holds from the next start on, where a script only reloads the server
-    "out of range",  # that a histogram left values out; the value is how many
 ]
 
 

@@ -1,17 +1,15 @@
-"""Histograms: Prometheus' text format of exposition, and tools that say how many values theirs left out."""
+"""Histograms: Prometheus' text format of exposition."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 
-from acidtest.audit.bench import Published, Statement
+from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.left_over import SOURCE
 from acidtest.formats import linear
 
 SERIES_MAX = 2_000
-BYTES_MAX = 1 << 20
 LINE_MAX = 4_000
 NUMBER = r"[+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,3})?"
 SAMPLE = linear.compile(
@@ -21,13 +19,6 @@ SAMPLE = linear.compile(
 LIMIT = linear.compile(rf"(?:^|,)\s*le=\"({NUMBER}|\+Inf)\",?")
 TIMED = {"seconds": 1e3, "milliseconds": 1.0, "ms": 1.0, "microseconds": 1e-3, "us": 1e-3, "duration": 1e3,
          "latency": 1e3}  # fmt: skip
-WHAT = r"(?:values?|samples?|latenc(?:y|ies)|measurements?|recordings?)"
-RANGE = r"(?:outside|out)(?: of)?(?: the)?(?: histogram(?:'s)?)?(?: \w{1,20})? range"
-OUTSIDE = linear.compile(
-    rf"(\d{{1,15}}) (?:\w{{1,20}} ){{0,3}}?{WHAT}(?: (?:were|was|are|is|lie|fell|dropped)){{0,3}} {RANGE}"
-    rf"|{WHAT} {RANGE}\s*[:=]\s*(\d{{1,15}})",
-    linear.I,
-)
 
 
 def _exposed(file: File) -> Sequence[Published] | None:
@@ -70,16 +61,4 @@ def _published(
     )  # fmt: skip
 
 
-def _outside(file: File) -> Sequence[Statement] | None:
-    if file.size > BYTES_MAX or b"\0" in file.head or SOURCE.fullmatch(file.base) or "range" not in file.text:
-        return None
-    found = [
-        Statement(file.at(at), "out of range", " ".join(line.split())[:200], float(match[1] or match[2]))
-        for at, line in enumerate(file.lines, start=1)
-        if "range" in line and (match := OUTSIDE.search(line[:LINE_MAX])) and float(match[1] or match[2])
-    ]
-    return found or None
-
-
 EXPOSED = Importer("Prometheus histograms", _exposed)
-DROPPED = Importer("text", _outside, beside=True)

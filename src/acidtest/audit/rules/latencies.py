@@ -131,21 +131,6 @@ def late_ones_skipped(bench: Bench) -> Iterator[Found]:
 
 
 @rule(
-    "latencies-out-of-range",
-    severity="doubtful",
-    says="The tool's histogram left values out because they were too large for it: percentiles are without the worst.",
-    remedy="Give the histogram a range that holds the longest latency, and measure again.",
-    disproved_by="the same percentiles with all values",
-    source=TENE,
-    about="latency",
-)
-def latencies_out_of_range(bench: Bench) -> Iterator[Found]:
-    for one in bench.said("out of range"):
-        dropped = counted(one.value or 0, "value", spec=",.0f")
-        yield Found(f"{one.where.file}: {dropped} outside of the histogram's range.", (one.where.says(one.text),))
-
-
-@rule(
     "closed-loop-stall",
     severity="doubtful",
     says="The database stood still for so long that a percentile should show it; the terminals stood still too, and "
