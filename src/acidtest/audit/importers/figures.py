@@ -70,11 +70,14 @@ COUNTS = (
     ("repetition", linear.compile(r"#|(?:run|rep|repetition|iteration|trial|attempt|pass)(?: ?(?:no\.?|#|id))?")),
     ("clients", linear.compile(
         r".*\b(?:threads?|clients?|terminals?|conn(?:ection)?s?|vus?|(?:virtual |v)?users?|concurrency|sessions?|"
-        r"workers?)\b.*")),
+        r"workers?)\b.*|并发数?|线程数?")),
     ("scale", linear.compile(r".*\b(?:scal(?:e|ing)(?: factor)?|warehouses?|sf)\b.*")),
-    ("tried", linear.compile(r"total|sent|attempts|attempted|issued|requests|(?:total|sent|all) \w+s")),
-    ("succeeded", linear.compile(r"successful|succeeded|success(?:es)?|ok|(?:successful|succeeded) \w+s")),
-    ("failed", linear.compile(r".*\b(?:errors?|fail(?:ed|ures?)|aborts?|aborted|rollbacks?)\b.*")),
+    ("tried", linear.compile(
+        r"total|sent|attempts|attempted|issued|requests|(?:total|sent|all) \w+s|(?:发送|总)请求数?")),
+    ("succeeded", linear.compile(
+        r"successful|succeeded|success(?:es)?|ok|(?:successful|succeeded) \w+s|成功(?:请求)?数?")),
+    ("failed", linear.compile(
+        r".*\b(?:errors?|fail(?:ed|ures?)|aborts?|aborted|rollbacks?)\b.*|失败(?:请求)?数?|错误数?")),
 )  # fmt: skip
 SHARES = (
     ("failed share", re.compile(r"(?:errors?|fail(?:ed|ures?)?)[ -]?(?:rate|ratio|share|percent(?:age)?|%|\(%\))")),

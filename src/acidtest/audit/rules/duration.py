@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S
-from acidtest.audit.said import Seen, called, gathered
+from acidtest.audit.said import Seen, called, gathered, rate
 from acidtest.finding import Found, rule
 
 SHORT_DRIVE_S = 15.0
@@ -26,6 +26,7 @@ STEP = re.compile(
     r"checkpoint|restart|start-?up)",
     re.IGNORECASE,
 )
+FEW = 30  # transactions
 PIECES_MOST = 50
 ENOUGH_RUNS = 5  # of a short piece of work say as much as one long run
 
@@ -58,7 +59,9 @@ def too_short_run(bench: Bench) -> Iterator[Found]:
     often = any((one.value or 0) >= ENOUGH_RUNS for one in bench.said("repeated"))
     # Of a suite of many pieces of work, or of what is repeated, each may be short.
     yield from (replace(one, noted=often or len(pieces) > PIECES_MOST) for one in gathered(pieces))
-    yield from gathered([*runs, *(seen for one in plans if (seen := _short(one)))])
+    short_runs = [*runs, *(seen for one in plans if (seen := _short(one)))]
+    minute = all(_lasts(one.of) >= SHORT_S for one in short_runs)  # caches may be filled, and nothing put off is done
+    yield from (replace(one, noted=minute) for one in gathered(short_runs))
 
 
 def _steps(bench: Bench) -> set[int]:
@@ -117,3 +120,20 @@ def _short(one: Published) -> Seen | None:
 
 def _lasts(one: Published) -> float:
     return one.measured_s or len(one.series) * one.interval_s
+
+
+@rule(
+    "too-few-transactions",
+    severity="doubtful",
+    says="So few transactions were completed that the rate and its percentiles are those of single calls.",
+    remedy="Run until some hundred are completed, or publish how long each took.",
+    disproved_by="the tool's count of completed transactions, if it is another",
+    source="R. Jain, The Art of Computer Systems Performance Analysis, chapter 13: intervals and sizes of samples",
+)
+def too_few_transactions(bench: Bench) -> Iterator[Found]:
+    yield from gathered(
+        Seen(one, f"{called(one)}: {done:.0f} completed in {one.measured_s:.0f} s", (one.where.says(rate(one)),), -done)
+        for one in bench.measured
+        if one.rate and one.measured_s and one.unit == "transactions" and one.nopm is None
+        and (done := one.rate * one.measured_s) < FEW
+    )  # fmt: skip
