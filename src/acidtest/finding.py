@@ -25,7 +25,7 @@ SEVERITIES: tuple[Severity, ...] = ("invalid", "doubtful", "note")  # the worst 
 Certainty = Literal["certain", "quoted in a text", "guessed"]
 LOWERED: dict[Certainty, str] = {  # why what is not certain is less severe than its rule
     "quoted in a text": "it stands in a text, which need not show what ran",
-    "guessed": "nothing that was read says so; it is guessed from what usually holds",
+    "guessed": "what is quoted does not prove it; it is guessed from what usually holds",
 }
 FAIR = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest 2018)"
 FACTS_MIN = 2  # that contradict a claim, before a finding may say that it is false

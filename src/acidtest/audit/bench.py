@@ -523,7 +523,7 @@ class Declared:
 
     where: Where
     title: str = ""
-    varies: tuple[Setting, ...] = ()  # what differs on purpose, each as the name of a Setting; its value is empty
+    varies: tuple[Setting, ...] | None = None  # what differs on purpose, as names of Settings; None: it does not say
     sides: tuple[DeclaredSide, ...] = ()
     machines: tuple[DeclaredMachine, ...] = ()
     claims: tuple[Claim, ...] = ()
@@ -535,7 +535,7 @@ class Declared:
     @property
     def names(self) -> frozenset[str]:
         """What differs on purpose."""
-        return frozenset(one.name for one in self.varies)
+        return frozenset(one.name for one in self.varies or ())
 
     def machine(self, side: DeclaredSide) -> DeclaredMachine | None:
         return next((one for one in self.machines if one.name == side.machine), None)

@@ -86,7 +86,7 @@ def _weighed(bench: Bench, found: Answer, findings: Sequence[Finding]) -> Answer
     homes = [_files(bench, side, found.claim) for side in found.claim.sides]
     for one in findings:
         places = {said.file for said in one.evidence}
-        if one.rule.name in UNLIKE and not one.waiver and one.severity != "note" and all(places & of for of in homes):
+        if one.rule.name in UNLIKE and not one.waiver and all(places & of for of in homes):
             why = f"{UNLIKE[one.rule.name]}, by the rule {one.rule.name}"
             return Answer(found.claim, "cannot tell", why, found.ratio, found.evidence)
     return found

@@ -120,7 +120,7 @@ def _check(declared: Declared, sides: Iterable[Side]) -> None:
     known = {name for product in PRODUCTS for name in settings.of(product).known}
     known |= {one.name for side in sides for conf in side.configurations for one in conf.settings}
     problems = Problems()
-    for one in declared.varies:
+    for one in declared.varies or ():
         if one.name not in VARIES and one.name not in known:
             allowed = not_among("varies:", one.written, VARIES)
             problems.add(BadInput(f"{one.where.file}: {allowed}", "or name a setting of the kit"))

@@ -192,7 +192,9 @@ def _declared(whole: _Table) -> Declared:
         varies=tuple(
             Setting(word.lower().replace("-", "_").replace(" ", "_"), "", table.where("varies"), word)
             for word in table.texts("varies")
-        ),
+        )
+        if "varies" in table.values
+        else None,
         sides=tuple(sides),
         machines=tuple(machines),
         claims=tuple(_claim(of_claims.table(number, one, CLAIM_KEYS)) for number, one in enumerate(claims)),
