@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from acidtest.audit.bench import Bench, Published, Where
-from acidtest.audit.repeated import DRIVE_TOOLS, repetitions
+from acidtest.audit.repeated import DRIVE_TOOLS, repetitions, uneven
 from acidtest.finding import Evidence
 
 SETTINGS = "settings in force"
@@ -80,8 +80,11 @@ def _client(bench: Bench) -> Where | None:
 
 
 def _repeated(bench: Bench) -> Where | None:
+    if uneven(bench) and not (bench.declared and bench.declared.repetitions):
+        return None
     several = (of[0].where for of in repetitions(bench, timed=True).values() if len(of) > 1)
-    return _first(several) or _first(one.where for one in bench.others if (one.runs or 0) > 1)
+    counted = (one.where for one in bench.others if (one.runs or 0) > 1 or (one.told and (one.repetition or 0) > 1))
+    return _first(several) or _first(counted) or _said("repeated")(bench)
 
 
 LOOKS: Mapping[str, tuple[Look, str]] = {
@@ -93,7 +96,7 @@ LOOKS: Mapping[str, tuple[Look, str]] = {
     "version and build": (_versions, 'engine = "… 1.2.3"'),
     SETTINGS: (_settings, ""),
     "client and its machine": (_client, "client"),
-    "repetitions": (_any(_repeated, _said("repeated")), ""),
+    "repetitions": (_repeated, ""),
 }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Set
 from dataclasses import replace
 from statistics import fmean
 
+from acidtest.audit import compared
 from acidtest.audit.bench import Bench, Published
 
 DRIVE_TOOLS = frozenset(("fio", "pg_test_fsync", "dd", "hdparm", "crystaldiskmark", "ioping"))
@@ -15,6 +16,7 @@ CONFIGURED = re.compile(r"conf|cnf|\bini\b|server|setup", re.IGNORECASE)  # what
 RUN = re.compile(
     r"(?:run|round|iteration|trial|attempt|pass|repetition|test) {0,2}(?:no\.?|#)? {0,2}\d{1,5}\b|#\d{1,5}\b"
 )
+REPEATED = 3  # times: fewer show nothing of how far apart they lie
 SHORT_S = 60.0  # of a run of a database: caches fill, and nothing that is put off has been done
 PROSE = re.compile(r"\.(?:md|markdown|rst|adoc|html?)$", re.IGNORECASE)
 NUMBERS = re.compile(r"(\d{1,9})")
@@ -60,6 +62,27 @@ def repetitions(
             quoted = PROSE.search(one.where.file) is not None and not told
             groups[*kind, stem, one.where.line if quoted else None].append(one)
     return groups
+
+
+def uneven(bench: Bench) -> list[tuple[str, list[Published]]]:
+    """The results of each side, or of each row whose runs are counted, of one piece of work that was repeated on one
+    of them and not on another; the least often measured first."""
+    rows = [one for one in bench.others if one.told and one.repetition is not None]
+    by_name: dict[str, list[Published]] = defaultdict(list)
+    for one in rows:
+        by_name[one.name].append(one)
+    work: dict[tuple[object, ...], list[tuple[str, list[Published]]]] = defaultdict(list)
+    for name, of in (*compared.by_side(bench, bench.measured).items(), *by_name.items()):
+        alike: dict[tuple[object, ...], list[Published]] = defaultdict(list)
+        for one in of:
+            alike[one.tool, one.unit, one.script, one.scale, one.terminals, one.asked_rate, one.measured_s].append(one)
+        for kind, those in alike.items():
+            work[kind].append((name, those))
+    for of_sides in work.values():
+        ranked = sorted(of_sides, key=lambda of: len(of[1]))
+        if len(ranked[0][1]) < REPEATED <= len(ranked[-1][1]):
+            return ranked
+    return []
 
 
 def _place(one: Published) -> str:

@@ -88,6 +88,8 @@ def results_missing(bench: Bench) -> Iterator[Found]:
     if bench.measured or bench.not_understood or any(RESULTS.search(name) for name in bench.unread):
         return
     told = [one for one in bench.others if one.told]
+    if any(one.repetition is not None for one in told):
+        return  # a table of runs is what they put out
     plans = [one for one in bench.published if one.planned and one.tool and one.parameters.get("phase") is None]
     if told:
         text = "The figures stand in texts alone: no output of a run is in the kit."

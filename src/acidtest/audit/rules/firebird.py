@@ -159,10 +159,7 @@ def buffers_classic(bench: Bench) -> Iterator[Found]:
 
 
 def _too_many_for_classic(one: Known) -> bool:
-    """Also of a server whose mode nobody has chosen, if the cache was not made for its default, SuperServer."""
-    mode, chosen = server_mode(one.side)
-    fits = mode == "Super" and (chosen or one.buffers >= BUFFERS_SUPER_MIN)
-    return one.buffers > BUFFERS_CLASSIC_MAX and not fits
+    return one.buffers > BUFFERS_CLASSIC_MAX and server_mode(one.side) in ("Classic", "SuperClassic")
 
 
 @rule(
@@ -179,27 +176,27 @@ def buffers_super(bench: Bench) -> Iterator[Found]:
 
 
 def _too_few_for_super(one: Known) -> bool:
-    return BUFFERS_MIN < one.buffers < BUFFERS_SUPER_MIN and server_mode(one.side)[0] == "Super"
+    return BUFFERS_MIN < one.buffers < BUFFERS_SUPER_MIN and server_mode(one.side) == "Super"
 
 
 def _tells_mode(side: Side) -> list[Where]:
     return [one.where for one in side.settings("ServerMode")] or [one.where for one in side.binaries[:1]]
 
 
-def server_mode(side: Side) -> tuple[str, bool]:
-    """ "Super", "SuperClassic", "Classic", or "" where it is not known; and whether somebody has chosen it. Of 2.5 the
-    programs say it, of later ones the setting, whose default is Super."""
+def server_mode(side: Side) -> str:
+    """ "Super", "SuperClassic", "Classic", or "" where it is not known. Of 2.5 the programs say it, of later ones the
+    setting, whose default is Super."""
     if side.version.startswith(("2.", "1.")):
         names = {binary.where.file.rpartition("/")[2].lower().removesuffix(".exe") for binary in side.binaries}
         modes = {"fbserver": "Super", "fb_inet_server": "Classic", "fb_smp_server": "SuperClassic"}
         chosen = {modes[name] for name in names if name in modes}
-        return (chosen.pop(), True) if len(chosen) == 1 else ("", False)
+        return chosen.pop() if len(chosen) == 1 else ""
     asked = next(side.settings("ServerMode"), None)
     if asked is None:
-        return ("Super" if side.tells_all and side.version else ""), False
+        return "Super" if side.tells_all and side.version else ""
     words = {"super": "Super", "threadeddedicated": "Super", "superclassic": "SuperClassic",
              "threadedshared": "SuperClassic", "classic": "Classic", "multiprocess": "Classic"}  # fmt: skip
-    return words.get(asked.value.lower(), ""), True
+    return words.get(asked.value.lower(), "")
 
 
 @rule(
@@ -213,7 +210,7 @@ def server_mode(side: Side) -> tuple[str, bool]:
 def server_mode_differs(bench: Bench) -> Iterator[Found]:
     if _factors(bench) & {"server_mode", "servermode"}:
         return
-    modes = [(side, mode) for side in bench.sides if side.engine == "firebird" and (mode := server_mode(side)[0])]
+    modes = [(side, mode) for side in bench.sides if side.engine == "firebird" and (mode := server_mode(side))]
     if len({mode for _, mode in modes}) > 1:
         text = ", ".join(
             f"{all_named((side for side, its in modes if its == mode), bench.sides)} is {mode}"

@@ -9,15 +9,14 @@ from statistics import median_low
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Published, Step, TableRow
-from acidtest.audit.repeated import DRIVE_TOOLS, repetitions
+from acidtest.audit.repeated import DRIVE_TOOLS, REPEATED, repetitions, uneven
 from acidtest.audit.rules.rates import loads
 from acidtest.audit.said import rate
-from acidtest.finding import Evidence, Found, rule
+from acidtest.finding import Evidence, Found, listed, rule
 from acidtest.formats import linear
 from acidtest.words import counted
 
 UNBOUNDED = "± ∞"  # as benchstat tells that there are too few runs for an interval
-REPEATED = 3  # times: fewer show nothing of how far apart they lie
 DRIVES_COMPARED = 4  # results of tests of drives: fewer may describe the one that was used
 FIGURES_LEAST = 2  # of which one is compared with the other
 PLACES_OF_A_FILE = 4  # that are quoted of one file
@@ -70,6 +69,13 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     usual = 0 if unbounded else usual
     most = max(stated, usual, _columns(bench.rows), _numbered(bench), _rows_numbered(bench))
     if most >= REPEATED:
+        if of_sides := uneven(bench) if stated < REPEATED else []:
+            least, *others = (f"{counted(len(of), 'run')} of {name}" for name, of in of_sides)
+            one_or_more = "is" if len(of_sides[0][1]) == 1 else "are"
+            yield Found(
+                f"{least} {one_or_more} compared with {listed(others)}.",
+                tuple(one.where.says(rate(one)) for _, of in of_sides for one in of),
+            )
         return
     figures = [] if len(groups) >= FIGURES_LEAST else _figures(bench)
     if max(len(groups), len(figures)) < FIGURES_LEAST:
