@@ -111,6 +111,8 @@ def table(bench: Bench) -> list[Item]:
 def measured(bench: Bench) -> list[Evidence]:
     """Where results lie, where runs are started, and the texts that may tell in a sentence what no file records.
     Nothing where nothing was measured."""
+    if all(one.planned for one in bench.others) and not bench.texts:
+        return []  # nothing is published
     by_file: dict[str, Published] = {}
     for one in sorted(bench.others, key=lambda one: one.planned):
         by_file.setdefault(one.where.file, one)

@@ -170,8 +170,8 @@ def settings_undisclosed(bench: Bench) -> Iterator[Found]:
     known = {side.engine for side in bench.sides if side.configurations}
     known |= {*stores.set_otherwise(bench), *stores.started(bench)}
     compared = {store: said for together in stores.compared(bench) for store, said in together.items()}
-    folders = {_top(one.where.file) for one in held} or {""}
-    apart = {_top(one.where.file): one.where.says("a result") for one in results}
+    folders = {tied.top(one.where.file) for one in held} or {""}
+    apart = {tied.top(one.where.file): one.where.says("a result") for one in results}
     if absent:
         yield Found(
             f"Results are named after configurations that the kit lacks: {listed(absent)}.", tuple(absent.values())
@@ -185,10 +185,6 @@ def settings_undisclosed(bench: Bench) -> Iterator[Found]:
     elif folders <= apart.keys() - {""} and (others := [one for one in apart if one not in folders | {""}]):
         evidence = (*(apart[one] for one in others), *(one.where.says("settings") for one in held))
         yield Found(f"The results in {listed(others)} have no settings beside them, as others have.", evidence)
-
-
-def _top(file: str) -> str:
-    return file.partition("/")[0] if "/" in file else ""
 
 
 @rule(
