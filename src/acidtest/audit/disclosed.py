@@ -9,6 +9,7 @@ from acidtest.audit.bench import Bench, Published, Where
 from acidtest.audit.repeated import DRIVE_TOOLS, repetitions
 from acidtest.finding import Evidence
 
+TEXTS_MAX = 20  # that evidence names
 SETTINGS = "settings in force"
 OF_A_SERVER = ("version and build", SETTINGS, "client and its machine", "repetitions")
 
@@ -125,4 +126,4 @@ def measured(bench: Bench) -> list[Evidence]:
         for one in by_file.values()
     ]
     prose = "its sentences are not read: what they tell is to be declared in benchmark.toml"
-    return [*said, *(Evidence(prose, text) for text in bench.texts)] if said else []
+    return [*said, *(Evidence(prose, text) for text in bench.texts[:TEXTS_MAX])] if said else []
