@@ -6,7 +6,7 @@ from tables import Kit, RuleOverKits
 from written_kits import PGBENCH
 
 RUN = {"results/a.log": PGBENCH.format(rate="400.000000")}
-STARTED = {"run.sh": "pgbench -c 8 -T 600 bench\n"}
+STARTED = {"README.md": "It was fast.\n", "run.sh": "pgbench -c 8 -T 600 bench\n"}
 TUNED = "shared_buffers = 8GB\nmax_wal_size = 32GB\nwork_mem = 64MB\n"
 WHOLE = TUNED + "".join(f"autovacuum_{name} = 1\n" for name in ("naptime", "max_workers", "vacuum_threshold")) + (
     "random_page_cost = 1.1\ncheckpoint_timeout = 15min\nwal_compression = on\nbgwriter_delay = 20ms\n"
@@ -44,7 +44,7 @@ def beside(one: str, other: str) -> Kit:
 
 
 SPOKEN: list[RuleOverKits] = [
-    ("not-disclosed", "note", [STARTED, {"run.sh": FIO.format(1)}], [{"postgresql.conf": TUNED}]),
+    ("not-disclosed", "note", [STARTED, STARTED | {"run.sh": FIO.format(1)}], [{"postgresql.conf": TUNED}, {"run.sh": STARTED["run.sh"]}]),
     ("settings-undisclosed", "note", [
         RUN,
         STARTED,

@@ -156,9 +156,6 @@ SPOKEN: list[RuleOverKits] = [
     ]),
     ("too-short-run", "note", [{"summary.csv": "name,clients,duration_s,tps\nread,8,60,277\nwrite,8,60,34\n"}],
      [{"summary.csv": "name,clients,duration_s,tps\nread,8,61,277\nwrite,8,61,34\n"}]),
-    # Means of rounds are not bound to each other.
-    ("throughput-impossible-for-latency", "doubtful", [{"summary.csv": "name,clients,tps,latency_ms_avg\nwrite,8,349,118\n"}],
-     [{"summary.csv": "name,clients,rounds,tps,latency_ms_avg\nwrite,8,5,349,118\n"}]),
     ("many-failed", "doubtful", [{"summary.csv": "name,clients,tps\nread,8,277\nwrite,8,0\n"}],
      [{"summary.csv": "name,clients,tps\nread,8,277\nwrite,8,1\n"}]),
     # A row that stands twice is a copy where its table says that it is of another run, and no quotation of all.

@@ -68,8 +68,6 @@ DUMPS = [
 
     ("SQLite's shell", "sqlite> PRAGMA journal_mode;\nwal\nsqlite> pragma main.synchronous;\n1\n",
      {("sqlite", "journal_mode", "wal"), ("sqlite", "synchronous", "1")}),
-    ("Firebird 4's own table", "RDB$CONFIG_NAME                 TempCacheLimit\nRDB$CONFIG_VALUE                268435456\n",
-     {("firebird", "tempcachelimit", "268435456")}),
 ]  # fmt: skip
 
 

@@ -138,6 +138,7 @@ SPOKEN = [
     (logs.errors_in_log, bench(sides=[logged("error")]), bench(sides=[logged("checkpoint")])),
     (logs.checkpoints_frequent, bench(sides=[logged("checkpoints-frequent")]), bench(sides=[logged("checkpoint")])),
     (logs.checkpoints_frequent, bench(sides=[logged("checkpoints-forced")]), bench(sides=[logged("checkpoint")])),
+    (logs.flush_stalls, bench(sides=[logged("flush-stall")]), bench(sides=[logged("checkpoint")])),
     (rates.flush_bounds_commits, bench(TRACED), bench(replace(TRACED, tool="ioping"))),
     (rates.fsync_does_not_flush, bench(replace(FLUSH, name="fsync", rate=9e3), THROUGH), bench(replace(FLUSH, name="fsync"), THROUGH)),
     (logs.flush_behind, bench(sides=[logged("flush-behind", "mysql")]), bench(sides=[logged("error", "mysql")])),

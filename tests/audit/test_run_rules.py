@@ -110,6 +110,7 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (clients.scale_below_clients, bench(replace(PG, scale=1.0)), bench(replace(PG, scale=1.0, script="<builtin: select only>"), replace(PG, scale=1.0, script="listen.sql"), replace(PG, scale=1.0, script="<builtin: simple update>"))),
     (clients.scale_below_clients, bench(replace(TPCC, warehouses=4)), bench(TPCC)),
     (clients.scale_below_clients, bench(replace(TPCC, warehouses=4, planned=True, rate=None)), bench(replace(TPCC, warehouses=4), factors=frozenset(["scale"]))),
+    (duration.too_few_transactions, bench(replace(PG, rate=0.1, measured_s=30.0)), bench(replace(PG, rate=10.0, measured_s=30.0))),
     (duration.too_short_run, bench(replace(PG, measured_s=10.0)), bench(replace(PG, measured_s=61.0))),
     (duration.too_short_run, bench(replace(PG, measured_s=10.0)), bench(replace(FIO, measured_s=30.0))),
     (duration.too_short_run, bench(cell(8, "insert", took_s=0.4, written="0.4 s")), bench(cell(8, "insert", took_s=0.4, written="0.4 s", runs=1000))),

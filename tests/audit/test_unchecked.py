@@ -34,7 +34,7 @@ SILENT = {
     "page sizes and page buffers": "buffers-classic buffers-in-header buffers-super page-size-differs",
     "deadlocks, restarts, crashes and checkpoints":
         "checkpoints-frequent corruption-in-log crash-in-log deadlocks-in-log errors-in-log "
-        "flush-behind recovery-in-log restarts-in-log restarts-not-repeatable",
+        "flush-behind flush-stalls recovery-in-log restarts-in-log restarts-not-repeatable",
     "work that is repeated or waits in procedures":
         "restarts-not-repeatable routine-not-repeatable work-in-one-call",
     "what the study claims": "claim-does-not-follow",

@@ -9,6 +9,7 @@ from acidtest.audit.bench import Bench, Published, Where
 from acidtest.audit.repeated import DRIVE_TOOLS, repetitions, uneven
 from acidtest.finding import Evidence
 
+TEXTS_MAX = 20  # that evidence names
 SETTINGS = "settings in force"
 OF_A_SERVER = ("version and build", SETTINGS, "client and its machine", "repetitions")
 
@@ -114,6 +115,8 @@ def table(bench: Bench) -> list[Item]:
 def measured(bench: Bench) -> list[Evidence]:
     """Where results lie, where runs are started, and the texts that may tell in a sentence what no file records.
     Nothing where nothing was measured."""
+    if all(one.planned for one in bench.others) and not bench.texts:
+        return []  # nothing is published
     by_file: dict[str, Published] = {}
     for one in sorted(bench.others, key=lambda one: one.planned):
         by_file.setdefault(one.where.file, one)
@@ -126,4 +129,4 @@ def measured(bench: Bench) -> list[Evidence]:
         for one in by_file.values()
     ]
     prose = "its sentences are not read: what they tell is to be declared in benchmark.toml"
-    return [*said, *(Evidence(prose, text) for text in bench.texts)] if said else []
+    return [*said, *(Evidence(prose, text) for text in bench.texts[:TEXTS_MAX])] if said else []

@@ -46,6 +46,8 @@ def repetitions(
         is_one = one.rate or (timed and (one.took_s or one.latency_ms))
         if is_one and (not of_drive or one.tool in drives):
             script = one.script or _own_name(one)
+            if not one.rate and not one.tool:
+                script = NUMBERS.sub("#", script)  # "[3] insert" is the third of them
             kind_of = "rate" if one.rate else "took" if one.took_s else "latency"
             what = (kind_of, one.tool, one.engine, one.unit, script, one.scale, one.warehouses, _place(one))
             by_kind[(*what, one.terminals, one.asked_rate, one.query_mode, one.isolation, one.reconnects)].append(one)

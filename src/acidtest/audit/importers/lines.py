@@ -47,11 +47,9 @@ WALL = re.compile(  # of sql-bench
 )
 GO = re.compile(r"\s{0,20}([Bb]enchmark\S{1,150})\s+(\d{1,12})\s+(\d{1,15}(?:\.\d{1,6})?) ns/op")  # of "go test -bench"
 # Of benchstat: a line for each benchmark, a column for each file, and how many runs of it were compared.
-STAT_FILES = re.compile(r"\s+│\s.{0,9000}│\s*")
-STAT = re.compile(r"^benchstat |\s│\s+sec/op ")
-STAT_CELL = re.compile(
-    r"((\d{1,15}(?:\.\d{1,9})?)([nµm]?) ± \S{1,9})(?:(?: [¹²³]| {0,99})*(?:~|[-+]\d\S{0,20}%) \(p=\S{1,9} n=(\d{1,9}))?"
-)
+STAT = linear.compile(r"^benchstat |\s│\s+sec/op ")
+STAT_CELL = linear.compile(r"((\d{1,15}(?:\.\d{1,9})?)([nµm]?) ± \S{1,9})")
+STAT_RUNS = linear.compile(r"\(p=\S{1,9} n=(\d{1,9})")
 STATED = re.compile(
     r"[\s*#>|-]{0,20}([A-Za-z][\w .()%]{0,40}?|\d{2}(?:\.\d{1,3})?(?:th|%)[\w ]{0,20})\s{0,9}[:=]\s{0,9}"
     r"(\d[\d,]{0,15}(?:\.\d{1,12})?) ?(ns|us|µs|ms|s|sec|secs|seconds)\b[\s,.]{0,9}"
@@ -121,13 +119,14 @@ def _compared(file: File, lines: Sequence[str], before: int) -> Iterator[Publish
     files: list[str] = []
     timed = False
     for at, line in enumerate(lines, start=before + 1):
-        if STAT_FILES.fullmatch(line):
-            names = [one.strip() for one in line.split("│")[1:-1]]
-            timed = names[0].startswith("sec/op")
+        bare = line.strip()
+        if bare[:1] == "│" == bare[-1:]:
+            names = [one.strip() for one in bare.split("│")[1:-1]]
+            timed = bool(names) and names[0].startswith("sec/op")
             files = files if timed else names
         elif timed and (cells := STAT_CELL.findall(line)) and len(cells) == len(files):
-            runs = next((int(one[3]) for one in cells if one[3]), None)
-            for name, (written, number, prefix, _) in zip(files, cells, strict=True):
+            runs = next(map(int, STAT_RUNS.findall(line)), None)
+            for name, (written, number, prefix) in zip(files, cells, strict=True):
                 yield Published(
                     file.at(at), "go test", f"{line.split()[0]}: {name}", unit="operations", runs=runs,
                     latency_ms={"mean": float(number) * MS[prefix or "s"]}, written=f"{written} s/op",

@@ -25,9 +25,12 @@ POSTGRESQL_WORDS = re.compile(
     r"server process"
 )
 LINE_MAX = 2_000
+STALL_S = 1.0  # of one file's flush
 AT = r"(?:.{0,60}?\b(\d\d):(\d\d):(\d\d)\b)?.{0,200}?\bLOG:  (?:checkpoint|restartpoint)"
 CHECKPOINT_STARTS = linear.compile(rf"{AT} starting: (?:immediate |force |wait )*(time|wal|xlog)")
-CHECKPOINT_ENDS = linear.compile(rf"{AT} complete: ")
+CHECKPOINT_ENDS = linear.compile(
+    rf"{AT} complete: .{{0,400}}?\bsync=(\d{{1,9}}\.\d{{1,9}}) s, .{{0,200}}?longest=(\d{{1,9}}\.\d{{1,9}}) s"
+)
 
 
 def _firebird(file: File) -> Sequence[LogEntry] | None:
@@ -62,10 +65,11 @@ def _seconds(match: re.Match[str]) -> int | None:
 
 @dataclass
 class _Checkpoints:
-    """Why checkpoints began: xlog.c (LogCheckpointStart, -End)."""
+    """Why checkpoints began, and how long one file's flush took at most: xlog.c (LogCheckpointStart, -End)."""
 
     begun: list[tuple[int, bool]] = field(default_factory=list)  # the line, and whether the log's size forced it
     at_once: int = 0  # forced ones that began when the one before had ended
+    stall: tuple[float, int, str] = (0.0, 0, "")
     ended_s: int | None = None  # of the day
 
     def passing(self, lines: Iterable[str]) -> Iterator[str]:
@@ -82,6 +86,7 @@ class _Checkpoints:
                 self.at_once += 0 <= begun_s - self.ended_s <= 1
         elif match := CHECKPOINT_ENDS.match(line):
             self.ended_s = _seconds(match)
+            self.stall = max(self.stall, (float(match[5]), at, f"sync={match[4]} s, longest={match[5]} s"))
 
     def entries(self, file: File) -> Iterator[LogEntry]:
         forced = [at for at, is_forced in self.begun if is_forced]
@@ -90,6 +95,8 @@ class _Checkpoints:
             text += f", {self.at_once:,} as soon as the one before had ended" if self.at_once else ""
             kind = "checkpoints-at-once" if self.at_once else "checkpoints-forced"
             yield LogEntry(file.at(forced[0]), "postgresql", kind, text, len(forced))
+        if self.stall[0] >= STALL_S:
+            yield LogEntry(file.at(self.stall[1]), "postgresql", "flush-stall", self.stall[2])
 
 
 FIREBIRD_LOG = Importer("firebird.log", _firebird)

@@ -60,8 +60,11 @@ def too_short_run(bench: Bench) -> Iterator[Found]:
     # Of a suite of many pieces of work, or of what is repeated, each may be short.
     yield from (replace(one, noted=often or len(pieces) > PIECES_MOST) for one in gathered(pieces))
     short_runs = [*runs, *(seen for one in plans if (seen := _short(one)))]
-    minute = all(_lasts(one.of) >= SHORT_S for one in short_runs)  # caches may be filled, and nothing put off is done
-    yield from (replace(one, noted=minute) for one in gathered(short_runs))
+    for tool in dict.fromkeys(seen.of.tool for seen in short_runs):
+        of_tool = [seen for seen in short_runs if seen.of.tool == tool]
+        # In a minute caches may be filled, and nothing of what is put off is done.
+        minute = all(_lasts(seen.of) >= SHORT_S for seen in of_tool)
+        yield from (replace(one, noted=minute) for one in gathered(of_tool))
 
 
 def _steps(bench: Bench) -> set[int]:

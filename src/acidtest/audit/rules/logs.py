@@ -89,3 +89,10 @@ flush_behind = _logged(
     remedy="Size the log and innodb_io_capacity for the load, and measure longer.",
     source="InnoDB's buf0flu.cc and log0chkp.cc",
 )  # fmt: skip
+flush_stalls = _logged(
+    "flush-stalls", "doubtful", "flush-stall",
+    says="A checkpoint waited for more than a second until one file was on the drive: the drive stalls, and commits "
+    "with it.",
+    remedy="Find what else writes to the drive, and show rates and latencies over time.",
+    source="PostgreSQL's manual: log_checkpoints; xlog.c, LogCheckpointEnd",
+)  # fmt: skip

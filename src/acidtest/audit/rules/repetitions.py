@@ -80,13 +80,8 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     figures = [] if len(groups) >= FIGURES_LEAST else _figures(bench)
     if max(len(groups), len(figures)) < FIGURES_LEAST:
         return
-    times = (
-        "too few times for an interval, as the tool says"
-        if unbounded
-        else "once"
-        if most <= 1
-        else f"at most {counted(most, 'time', spec=',g')}"
-    )
+    times = "once" if most <= 1 else f"at most {counted(most, 'time', spec=',g')}"
+    times = "too few times for an interval, as the tool says" if unbounded else times
     ranked = sorted((of[0] for of in groups), key=lambda one: one.where.file)
     of_its_kind = {id(of[0]): len(of) for of in groups}
     evidence = [one.where.says(f"{rate(one)}, {of_its_kind[id(one)]:,} of its kind") for one in ranked]
@@ -95,14 +90,15 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     evidence += [step.where.says(step.text) for step in _started(bench)]
     evidence += figures or _figures(bench)
     number = max(len(groups), len(figures))
-    if (measured and not figures) or said:
+    sampled = bench.said("sampled")
+    rated = any(of[0].rate for of in groups)
+    if (measured and not figures and (rated or not sampled)) or said:
         kind = "rate" if figures or all(of[0].rate for of in groups) else "figure"
         text = f"{counted(number, kind)} are compared, each measured {times}."
         yield Found(text, tuple(dict.fromkeys(evidence)))
         return
     # How often what stands in a text was measured is for its author to declare.
     told = not measured and not bench.harnesses
-    sampled = bench.said("sampled")
     if sampled:
         text = f"{counted(number, 'figure')} are compared, and nothing says that more than one run was made of any."
         evidence = [*evidence, *(one.where.says(one.text) for one in sampled)]

@@ -168,8 +168,8 @@ def settings_undisclosed(bench: Bench) -> Iterator[Found]:
     known = {side.engine for side in bench.sides if side.configurations}
     known |= {*stores.set_otherwise(bench), *stores.started(bench)}
     compared = {store: said for together in stores.compared(bench) for store, said in together.items()}
-    folders = {_top(one.where.file) for one in held} or {""}
-    apart = {_top(one.where.file): one.where.says("a result") for one in results}
+    folders = {tied.top(one.where.file) for one in held} or {""}
+    apart = {tied.top(one.where.file): one.where.says("a result") for one in results}
     if absent:
         yield Found(
             f"Results are named after configurations that the kit lacks: {listed(absent)}.", tuple(absent.values())
@@ -183,10 +183,6 @@ def settings_undisclosed(bench: Bench) -> Iterator[Found]:
     elif folders <= apart.keys() - {""} and (others := [one for one in apart if one not in folders | {""}]):
         evidence = (*(apart[one] for one in others), *(one.where.says("settings") for one in held))
         yield Found(f"The results in {listed(others)} have no settings beside them, as others have.", evidence)
-
-
-def _top(file: str) -> str:
-    return file.partition("/")[0] if "/" in file else ""
 
 
 @rule(
@@ -219,26 +215,18 @@ def setting_differs(bench: Bench) -> Iterator[Found]:
 def _by_default(engine: str, sides: list[Side]) -> Iterator[Found]:
     """What nobody sets, and is not the same by default in the versions that are compared."""
     of = settings.of(engine)
-    told: dict[str, list[Evidence]] = {}
+    whole = [side for side in sides if side.tells_all and side.version]
+    told, evidence = [], []
     for known in of.known.values():
-        held_ = [(side, known.default(side.version)) for side in sides if side.tells_all and side.version]
-        unset = not any(side.in_force(known.name) for side in sides)
-        if (
-            unset
-            and None not in (one for _, one in held_)
-            and len({of.alike(known.name, one or "") for _, one in held_}) > 1
-        ):
-            text = f"{known.name} ({', '.join(f'{default} in {side.version}' for side, default in held_)})"
-            told[text] = [
-                where.says(f"version {side.version}: {known.name} = {default} by default")
-                for side, default in held_
-                for where in [
-                    next((one.where for one in side.configurations if one.version), side.configurations[0].where)
-                ]
-            ]
+        held_ = [(side, known.default(side.version) or "") for side in whole]
+        unlike = len({of.alike(known.name, default) for _, default in held_}) > 1
+        if unlike and all(default for _, default in held_) and not any(side.in_force(known.name) for side in sides):
+            told.append(f"{known.name} ({', '.join(f'{default} in {side.version}' for side, default in held_)})")
+            for side, default in held_:
+                where = next((one for one in side.configurations if one.version), side.configurations[0]).where
+                evidence.append(where.says(f"version {side.version}: {known.name} = {default} by default"))
     if told:
-        evidence = dict.fromkeys(one for each in told.values() for one in each)
-        yield Found(f"By default {'; '.join(told)}: nothing sets it.", tuple(evidence), noted=True)
+        yield Found(f"By default {'; '.join(told)}: nothing sets it.", tuple(dict.fromkeys(evidence)), noted=True)
 
 
 @rule(
@@ -252,16 +240,17 @@ def _by_default(engine: str, sides: list[Side]) -> Iterator[Found]:
 def no_difference_in_settings(bench: Bench) -> Iterator[Found]:
     sides = [side for side in tied.measured(bench) if sum(len(one.settings) for one in files(side)) >= WHOLE_MIN]
     for side in sides:
-        of, low = settings.of(side.engine), side.name.lower()
+        low, engine = side.name.lower(), side.engine or ""
         meant = next((one for one in side.set_anywhere if len(one) >= NAME_MIN and one in low), None)
-        for other in sides if meant else ():
-            if other is side or (other.engine, other.version) != (side.engine, side.version):
-                continue
-            names = {one.name for of_ in (side, other) for file in files(of_) for one in file.settings}
-            if meant and not any(
-                _differs(side.engine or "", one, [side, other]) for one in names if not of.neutral.fullmatch(one)
-            ):
-                evidence = (held(side, meant)[1], held(other, meant)[1])
+        others = [one for one in sides if one is not side and (one.engine, one.version) == (engine, side.version)]
+        for other in others if meant else ():
+            names = (
+                one
+                for one in (*side.set_anywhere, *other.set_anywhere)
+                if not settings.of(engine).neutral.fullmatch(one)
+            )
+            if not any(_differs(engine, one, [side, other]) for one in names):
+                evidence = tuple(held(one, meant or "")[1] for one in (side, other))
                 yield Found(f"{side.name} is named after {meant}, and sets nothing else than {other.name}.", evidence)
                 break
 

@@ -158,9 +158,8 @@ def _of_one_option(
     """A rule on what every side has otherwise. What scripts ask for counts where no output tells it."""
 
     def find(bench: Bench) -> Iterator[Found]:
-        known = [one for one in bench.measured if value(one) is not None] or [
-            one for one in bench.plans if value(one) is not None
-        ]
+        asked = ([one for one in of if value(one) is not None] for of in (bench.measured, bench.plans))
+        known = next(filter(None, asked), [])
         if not factors & bench.factors and (found := _differs(bench, known, value, shown)):
             yield Found(f"{told}: {found[0]}.", found[1])
 
