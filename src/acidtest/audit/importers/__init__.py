@@ -122,6 +122,7 @@ def read(root: Path) -> Bench:
     said = declaration.read(files.get(declaration.NAME))
     if said is None:
         return bench
+    declaration.check_published(said, files)
     mine = [name for one in said.sides for name in one.files]
 
     def sides_of(names: Sequence[str]) -> list[Side]:

@@ -142,7 +142,8 @@ def _intervals(one: Published) -> str:
     "no-warm-up",
     severity="note",
     says="The tool was given no warm-up, and no rate over time shows that none was needed.",
-    remedy="Give it one (HammerDB: rampup, sysbench 1.1: --warmup-time), or print the rate over time.",
+    remedy="Give it one (HammerDB: rampup, sysbench 1.1: --warmup-time), or keep a rate over time that is level "
+    "from the start.",
     disproved_by="a rate over time that is level from the start, or a script that ran before",
     source="TPC-C, clause 5.5: ramp-up precedes the measurement interval",
 )
