@@ -122,11 +122,10 @@ def _results(bench: Bench, name: str, files: Sequence[str]) -> list[Published]:
         return [one for one in rested if one.name == name]
 
     def alone(one: Published, among: Sequence[DeclaredSide]) -> bool:
-        of = among if len(among) == 1 else [side for side in among if side.engine and product(one) == side.engine]
-        return [side.name for side in of] == [name]
+        return [side.name for side in among if side.engine and product(one) == side.engine] == [name]
 
     held = [(one, [side for side in sides if side.files and is_of(one.where.file, side.files)]) for one in rested]
-    mine = [one for one, among in held if among and alone(one, among)]
+    mine = [one for one, among in held if [side.name for side in among] == [name] or alone(one, among)]
     return mine or [one for one, among in held if not among and alone(one, sides)]
 
 

@@ -69,19 +69,14 @@ def repetitions(
 def uneven(bench: Bench) -> list[tuple[str, list[Published]]]:
     """The results of each side, or of each row whose runs are counted, of one piece of work that was repeated on one
     of them and not on another; the least often measured first."""
-    rows = [one for one in bench.others if one.told and one.repetition is not None]
-    by_name: dict[str, list[Published]] = defaultdict(list)
-    for one in rows:
-        by_name[one.name].append(one)
-    work: dict[tuple[object, ...], list[tuple[str, list[Published]]]] = defaultdict(list)
-    for name, of in (*compared.by_side(bench, bench.measured).items(), *by_name.items()):
-        alike: dict[tuple[object, ...], list[Published]] = defaultdict(list)
-        for one in of:
-            alike[one.tool, one.unit, one.script, one.scale, one.terminals, one.asked_rate, one.measured_s].append(one)
-        for kind, those in alike.items():
-            work[kind].append((name, those))
+    named = [(side, one) for side, of in compared.by_side(bench, bench.measured).items() for one in of]
+    named += [(one.name, one) for one in bench.others if one.told and one.repetition is not None]
+    work: dict[tuple[object, ...], dict[str, list[Published]]] = defaultdict(lambda: defaultdict(list))
+    for name, one in named:
+        kind = one.tool, one.unit, one.script, one.scale, one.terminals, one.asked_rate, one.measured_s
+        work[kind][name].append(one)
     for of_sides in work.values():
-        ranked = sorted(of_sides, key=lambda of: len(of[1]))
+        ranked = sorted(of_sides.items(), key=lambda of: len(of[1]))
         if len(ranked[0][1]) < REPEATED <= len(ranked[-1][1]):
             return ranked
     return []

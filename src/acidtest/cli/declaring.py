@@ -135,8 +135,10 @@ def _differing(bench: Bench, names: Sequence[str]) -> list[claims.Answer]:
     """Of each pair the claim that the first is faster, as far as the results do not speak against it."""
     pairs = islice(permutations(names, 2), PAIRS_MAX)
     found = [claims.answer(bench, Claim(Where(NAME), pair, "faster")) for pair in pairs]
-    return [one for one in found if one.ratio and round(one.ratio.median or 1, 2) > 1 and _differs(one)][:CLAIMS_MAX]
-
-
-def _differs(answer: claims.Answer) -> bool:
-    return answer.verdict == "follows" or bool(answer.ratio and answer.ratio.interval is None)
+    return [
+        one
+        for one in found
+        if one.ratio
+        and round(one.ratio.median or 1, 2) > 1
+        and (one.verdict == "follows" or one.ratio.interval is None)
+    ][:CLAIMS_MAX]

@@ -84,12 +84,7 @@ def _unknown(name: str) -> BadInput:
         return BadInput(f"help: {name} is an engine, and no key", f"acidtest engines settings {name}")
     if name in words("rules"):
         return BadInput(f"help: {name} is a rule of the audit, and no key", "acidtest audit --rules lists them")
-    if name.rpartition(".")[2] in {
-        *declaration.KEYS,
-        *declaration.SIDE_KEYS,
-        *declaration.MACHINE_KEYS,
-        *declaration.CLAIM_KEYS,
-    }:
+    if name.rpartition(".")[2] in declaration.ALL_KEYS:
         return BadInput(f"help: {name} is a key of benchmark.toml, and of no experiment", "acidtest help docs/AUDIT.md")
     nearest = near(name, (*COMMANDS, *shipped.pages()))
     meant = f" (did you mean {' or '.join(nearest)}?)" if nearest else ""

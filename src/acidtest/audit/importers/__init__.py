@@ -11,29 +11,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from acidtest.audit import declared
-from acidtest.audit.bench import (
-    EMPTY,
-    Account,
-    Bench,
-    Configuration,
-    Harness,
-    Mount,
-    Published,
-    Routine,
-    Side,
-    Statement,
-    TableRow,
-)
-from acidtest.audit.importers import (
-    configurations,
-    declaration,
-    engines,
-    known,
-    left_over,
-    named,
-    tables,
-    used,
-)
+from acidtest.audit.bench import EMPTY, Account, Bench, Harness, Mount, Published, Routine, Side, Statement, TableRow
+from acidtest.audit.importers import configurations, declaration, dumps, engines, known, left_over, named, tables, used
 from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
 from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
@@ -174,8 +153,7 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
         else:
             kind, together = kind or importer.kind, importer.together
     # What an engine says of a setting is no figure that was measured.
-    dumps = (one for one in parts if isinstance(one, Configuration) and one.source == "dump")
-    said = {setting.where.line for one in dumps for setting in one.settings} - {None}
+    said = dumps.lines(parts)
     parts = [one for one in parts if not (isinstance(one, Published) and one.where.line in said)]
     return kind or other, _placed(file, parts)
 

@@ -28,6 +28,7 @@ AMOUNTS = ("cores", "memory_gb", "rpm")
 MACHINE_KEYS = (*AMOUNTS, "processor", "drive", "write_cache", "file_system", "system", "instance")
 CLAIM_KEYS = ("sides", "is", "by", "metric", "text", "published", "results")
 KINDS: tuple[ClaimKind, ...] = ("faster", "slower", "equal")
+ALL_KEYS = frozenset((*KEYS, *SIDE_KEYS, *MACHINE_KEYS, *CLAIM_KEYS))
 METRIC = linear.Pattern(r"rate|took|mean|max|p\d{2}(?:\.\d{1,3})?")
 BYTES_MAX = 1 << 20
 SHOWN_MAX = 60

@@ -197,6 +197,12 @@ def of_lines(lines: Sequence[str], file: File) -> list[Configuration]:
     return found
 
 
+def lines(parts: Iterable[object]) -> set[int | None]:
+    """Those of a file that say what a setting is."""
+    said = (one for one in parts if isinstance(one, Configuration) and one.source == "dump")
+    return {setting.where.line for one in said for setting in one.settings} - {None}
+
+
 def _read(file: File) -> Sequence[Configuration] | None:
     if file.size > TEXT_MAX or known.is_prose(file.base):
         return None
