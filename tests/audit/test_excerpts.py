@@ -29,6 +29,7 @@ QUOTED: list[tuple[str, str, str, list[tuple[float | None, float | None]]]] = [
     ("fileio of sysbench", "Throughput:\n         read:  IOPS=2300.5 36.9 MiB/s (38.8 MB/s)\n         write: IOPS=1500.5 24.6 MiB/s (25.8 MB/s)\n",
      "sysbench", [(2300.5, None), (1500.5, None)]),
     ("fio", "  read: IOPS=12.3k, BW=48.0MiB/s (50.3MB/s)(2880MiB/60001msec)\n", "fio", [(12300.0, None)]),
+    ("benchmarksql", "Measured tpmC (NewOrders) = 1234.5\nMeasured tpmTOTAL = 2700.0\n", "benchmarksql", [(45.0, None)]),
     ("hammerdb", "System achieved 12300 NOPM from 28200 PostgreSQL TPM\n", "hammerdb", [(470.0, None)]),
     ("memtier", MEMTIER, "", [(4000.5, None), (8000.5, None)]),
 ]  # fmt: skip

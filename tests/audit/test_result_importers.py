@@ -74,6 +74,8 @@ DUMP = "".join(
         ("max_wal_size", "1GB"), ("synchronous_commit", "{1}"), ("checkpoint_timeout", "5min"),
     )
 )  # fmt: skip
+RELOAD = "psql -c 'ALTER SYSTEM SET max_connections = 500'\npsql -c 'SELECT pg_reload_conf()'\n"
+OUTSIDE = "Insert: 81,274 rec/s\np99: 12 ms\n17 samples were outside the histogram range\n"
 SPEAKS: list[tuple[str, dict[str, str], set[tuple[str, str]]]] = [
     ("forced checkpoints", {"server.log": CHECKPOINTS}, {("checkpoints-frequent", "doubtful"), ("flush-stalls", "doubtful")}),
     ("forced, with time between", {"server.log": CHECKPOINTS.replace("10:04:51.0", "10:14:51.0")}, {("checkpoints-frequent", "note"), ("flush-stalls", "doubtful")}),
@@ -81,11 +83,18 @@ SPEAKS: list[tuple[str, dict[str, str], set[tuple[str, str]]]] = [
     ("a trace", {"trace.txt": "fsync(3) = 0 <0.050000>\n"}, {("flush-bounds-commits", "note")}),
     ("fsync of macOS", {"x.txt": "Compare file sync methods using one 8kB write:\n   fsync   9000,100 ops/sec   111 usecs/op\n   fsync_writethrough   80,200 ops/sec   12468 usecs/op\n"}, {("fsync-does-not-flush", "doubtful")}),
     ("fsync of macOS that flushes", {"x.txt": "Compare file sync methods using one 8kB write:\n   fsync   81.1 ops/sec   12330 usecs/op\n   fsync_writethrough   80.2 ops/sec   12468 usecs/op\n"}, set()),
+    ("a reload", {"run.sh": RELOAD}, {("reload-needs-restart", "doubtful")}),
+    ("a reload and a restart", {"run.sh": RELOAD + "pg_ctl -D data restart\n"}, set()),
+    ("a reload of what it changes", {"run.sh": RELOAD.replace("max_connections", "work_mem")}, set()),
+    ("latencies left out", {"run.log": OUTSIDE}, {("latencies-out-of-range", "doubtful")}),
+    ("no latencies left out", {"run.log": OUTSIDE.replace("17", "0")}, set()),
+    ("what a program's source says of a range", {"codes.h": f"/* {OUTSIDE}*/\n#define LATENCY_OUT_OF_RANGE 17\n"}, set()),
     ("durability within one engine, from dumps", {"a/dump.txt": DUMP.format(": ", "on"), "b/dump.txt": DUMP.format(": ", "off")}, {("durability-differs", "invalid")}),
     ("the same with bars", {"a/dump.txt": DUMP.format(" | ", "on"), "b/dump.txt": DUMP.format(" | ", "off")}, {("durability-differs", "invalid")}),
 ]  # fmt: skip
 NEW = frozenset(
-    ("checkpoints-frequent", "flush-stalls", "flush-bounds-commits", "fsync-does-not-flush", "durability-differs")
+    ("checkpoints-frequent", "flush-stalls", "flush-bounds-commits", "fsync-does-not-flush", "reload-needs-restart",
+     "latencies-out-of-range", "durability-differs")
 )  # fmt: skip
 
 
@@ -119,6 +128,10 @@ def published(path: Path) -> list[Published]:
 
 
 def test_the_series_of_a_run() -> None:
+    (job,) = published(FIXTURES / "hammerdb-6-job.json")
+    assert isinstance(job, Published)
+    assert len(job.series) == 30
+    assert min(job.series) > 1000  # neither ramp-up nor the tail
     (progress,) = published(FIXTURES / "pgbench-progress.out")
     assert isinstance(progress, Published)
     assert (len(progress.series), progress.series[0]) == (12, 371.9)

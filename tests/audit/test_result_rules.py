@@ -18,7 +18,7 @@ from acidtest.audit.bench import (
     StatementKind,
     Where,
 )
-from acidtest.audit.rules import latencies, logs, method, over, rates, repetitions, state
+from acidtest.audit.rules import latencies, logs, method, over, rates, repetitions, shown, state
 from acidtest.finding import Rule
 from tables import over_benches
 
@@ -92,6 +92,8 @@ SPOKEN = [
     (rates.load_failed, bench(replace(RUN, script="load", rate=0.0, errors=20)), bench(replace(RUN, rate=0.0, errors=20))),
     (latencies.percentile_at_ceiling, bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 100_000.0})), bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 900.0, "max": 100_000.0}))),
     (latencies.service_time_under_rate, bench(replace(OPEN, latency_from="actual start")), bench(OPEN)),
+    (latencies.rate_not_kept, bench(replace(OPEN, rate=80.0)), bench(OPEN)),
+    (latencies.latencies_out_of_range, bench(replace(RUN, where=Where("README.md", 9)), facts=(says("out of range", value=3.0),)), bench(replace(RUN, where=Where("README.md", 9), planned=True), facts=(says("out of range", value=3.0),))),
     (latencies.closed_loop_stall, bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5)), bench(LOOP)),
     (latencies.closed_loop_stall, bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5)), bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5, latency_ms={"p99": 5000.0}))),
     (method.warm_up_inside, bench(replace(RUN, series=(20.0,) * 10 + WOBBLE)), bench(replace(RUN, series=WOBBLE))),
@@ -128,6 +130,8 @@ SPOKEN = [
     (method.first_run_differs, repeated(60.0, 100.0, 101.0, 99.0), repeated(97.0, 100.0, 101.0, 99.0)),
     (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), repeated(100.0, 95.0, 96.0, 86.0, 80.0)),
     (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*(replace(RUN, rate=100.0 - 5 * n, where=Where(f"pg{14 + n}.out", 3)) for n in range(5)))),
+    (shown.best_of, bench(RUN, facts=(says("best-of", "[Mix] 5"),)), bench(RUN)),
+    (shown.tpc_words, bench(TPCC, facts=(says("tpc-word", "tpmC: 100"),)), bench(TPCC)),
     (logs.deadlocks_in_log, bench(sides=[logged("deadlock")]), bench(sides=[logged("update-conflict", "firebird")])),
     (logs.deadlocks_in_log, bench(sides=[logged("serialization")]), bench(sides=[logged("checkpoint")])),
     (logs.crash_in_log, bench(sides=[logged("crash")]), bench(sides=[logged("error")])),

@@ -25,6 +25,7 @@ from acidtest.audit.rules import (
     drive_cache,
     duration,
     goodput,
+    in_force,
     in_memory,
     over,
     rates,
@@ -145,6 +146,7 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(PG, terminals=1, asked_rate=100.0))),
     (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(FIO, terminals=1))),
     (rates.generator_threads, bench(replace(PLAN, terminals=5, threads=6)), bench(replace(PLAN, terminals=6, threads=6))),
+    (in_force.reload_needs_restart, bench(facts=[says("reloaded", "wal_level")]), bench(facts=[says("setting", "wal_level")])),
     (builds.system_differs, bench(facts=[says("platform", "arch x64"), replace(says("platform", "arch arm64"), where=Where("b.json", 2))]), bench(facts=[says("platform", "arch x64"), replace(says("platform", "arch amd64"), where=Where("b.json", 2))])),
     (builds.debug_build, bench(sides=[side(source="dump", debug_assertions="on")]), bench(sides=[side(source="dump", debug_assertions="off")])),
     (builds.debug_build, bench(sides=[side(log=(LogEntry(Where("mysqld.err", 1), "mysql", "debug-build", "mysqld 8.0.36-debug starting"),))]), bench(sides=[side(log=(LogEntry(Where("mysqld.err", 1), "mysql", "error", "a debug message"),))])),
@@ -155,7 +157,7 @@ test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 
 def test_every_rule_here_has_a_row() -> None:
-    modules = (workload, clients, duration, goodput, drive_cache, in_memory)
+    modules = (workload, clients, duration, goodput, drive_cache, in_memory, in_force)
     ours = {one.name for module in modules for one in vars(module).values() if isinstance(one, Rule)}
     assert ours <= {rule.name for rule, _, _ in SPOKEN} | {name for name, *_ in OVER_KITS}
     assert ours <= {one.name for one in over(Bench)}

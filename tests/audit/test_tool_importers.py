@@ -9,10 +9,23 @@ from typing import Any
 import pytest
 
 from acidtest.audit import importers
-from acidtest.audit.bench import Published
+from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers.file import Broken, File, Part
 from tables import rows
 
+BENCHMARKSQL_PROPERTIES = """db=postgres
+driver=org.postgresql.Driver
+conn=jdbc:postgresql://localhost:5432/bench
+user=me
+password=secret
+warehouses=100
+loadWorkers=8
+terminals=64
+runTxnsPerTerminal=0
+runMins=30
+limitTxnsPerMin=0
+newOrderWeight=45
+"""
 FIXTURES = Path(__file__).parents[1] / "kits" / "fixtures"
 
 
@@ -22,7 +35,7 @@ def read(directory: Path, name: str, text: str | bytes) -> Sequence[Part]:
     return importers._import(File(path, name))[1]
 
 
-TWICE = ("ycsb.txt", "mysqlslap.txt", "fio.txt", "k6.txt")
+TWICE = ("ycsb.txt", "benchmarksql.log", "tpcc-mysql.out", "mysqlslap.txt", "fio.txt", "k6.txt")
 
 
 @rows(*TWICE)
@@ -32,7 +45,17 @@ def test_every_run_of_a_file_counts(name: str, tmp_path: Path) -> None:
     assert twice == 2 * once
 
 
+def test_the_best_of_five_is_said_by_the_tool(tmp_path: Path) -> None:
+    parts = read(tmp_path, "x.txt", (FIXTURES / "crystaldiskmark.txt").read_text())
+    assert [one.kind for one in parts if isinstance(one, Statement) and one.kind != "figure"] == ["best-of"]
+
+
 BROKEN = [
+    ("BenchmarkSQL", "10:00:00,001 [main] INFO   jTPCC : Term-00, warehouses=20\nTerm-00, Running Average tpmTOTAL: 10.00    Current tpmTOTAL: 120\n"),
+    ("BenchmarkSQL's result", "run,elapsed,latency,dblatency,ttype,rbk,dskipped,error\n1,x,10,9,PAYMENT,0,0,0\n"),
+    ("tpcc-mysql", "*** ###easy### TPC-C Load Generator ***\n<Parameters>\n  [warehouse]: 1\n"),
+    ("CrystalDiskMark", "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n"),
+    ("OLTP-EMUL", "Performance in TOTAL\n====\n"),
     ("YCSB", "2026-01-01 10:00:10:000 10 sec: 40000 operations; 4000 current ops/sec; est completion in 1 minute\n"),
     ("mysqlslap", "Benchmark\n\tAverage number of seconds to run all queries: 2.500 seconds\n"),
 ]  # fmt: skip
@@ -55,6 +78,8 @@ PLANNED: list[tuple[str, str, str, dict[str, Any]]] = [
     ("fio", "run.sh", "fio --name=x --rw=randwrite --bs=4k --direct=0 --size=1G --runtime=60 --ioengine=libaio --iodepth=16\n", {"tool": "fio", "measured_s": 60.0, "parameters": {"rw": "randwrite", "bs": "4k", "direct": "0", "size": "1G", "ioengine": "libaio", "iodepth": "16"}}),
     ("fio's jobs", "job.fio", "[global]\nioengine=libaio\ndirect=1\nruntime=60\n\n[w]\nrw=randwrite\nbs=4k\nfsync=1\n", {"tool": "fio", "name": "w", "flushed": True, "measured_s": 60.0}),
     ("k6", "run.sh", "k6 run --vus 30 --duration 2m tests/load.js\n", {"tool": "k6", "terminals": 30, "measured_s": 120.0, "script": "load.js"}),
+    ("BenchmarkSQL", "props.pg", BENCHMARKSQL_PROPERTIES, {"tool": "benchmarksql", "warehouses": 100, "terminals": 64, "measured_s": 1800.0, "engine": "postgresql", "asked_rate": None}),
+    ("OLTP-EMUL", "oltp30_config.nix", "working_mode = small_03\nwarm_time = 30\ntest_time = 180\ninit_docs = 100000\n", {"tool": "oltp-emul", "script": "small_03", "scale": 100_000.0, "warmup_s": 1800.0, "measured_s": 10_800.0}),
     ("HammerDB", "run.tcl", "dbset db pg\ndbset bm TPROC-C\ndiset tpcc pg_count_ware 100\ndiset tpcc pg_rampup 2\ndiset tpcc pg_duration 5\ndiset tpcc pg_superuserpass x\nvuset vu 16\nvucreate\n", {"tool": "hammerdb", "script": "TPROC-C", "warehouses": 100, "scale": 100.0, "warmup_s": 120.0, "measured_s": 300.0, "terminals": 16, "engine": "postgresql"}),
     ("HammerDB in Python", "run.py", "dbset('db','maria')\ndbset('bm','TPC-C')\ndiset('tpcc','maria_count_ware','100')\nvuset('vu','16')\n", {"warehouses": 100, "terminals": 16, "engine": "mariadb"}),
 ]  # fmt: skip

@@ -42,7 +42,7 @@ SILENT = {
         "closed-loop-stall faster-than-it-turns first-run-differs flush-as-memory "
         "flush-bounds-commits fsync-does-not-flush generator-threads "
         "many-failed new-order-share no-checkpoint no-steady-state no-warm-up "
-        "percentile-at-ceiling service-time-under-rate state-inherited "
+        "percentile-at-ceiling rate-not-kept service-time-under-rate state-inherited "
         "warm-up-inside",
     "latencies": "closed-loop-stall percentile-at-ceiling",
     "warm-up and steady state": "closed-loop-stall no-steady-state warm-up-inside",

@@ -235,6 +235,10 @@ StatementKind = Literal[
     "write-cache",  # that survives a power cut, or may
     # What programs, scripts, definitions of services and results have.
     "repeated",  # that runs are made several times; the value is how often
+    "best-of",  # that a tool shows the best of several runs
+    "tpc-word",  # that a tool prints for a result of its own
+    "reloaded",  # a setting that holds from the next start on, where a script only reloads the server
+    "out of range",  # that a histogram left values out; the value is how many
     "sampled",  # that a program measures one operation several times within a run; the value is how often
     "unfixed version",  # what is taken in whatever version is the newest
     "platform",  # that a program wrote beside its figures: "arch arm64"

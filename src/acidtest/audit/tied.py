@@ -25,7 +25,7 @@ ANYWHERE = re.compile(r"innodb|myisam|xtradb|rocksdb|myrocks|aria|heap|results?|
 
 
 # Tools that measure one engine alone, and forks whose results nobody tells apart.
-OF_ONE = {"pgbench": "postgresql", "mysqlslap": "mysql", "tpcc-mysql": "mysql"}
+OF_ONE = {"pgbench": "postgresql", "mysqlslap": "mysql", "tpcc-mysql": "mysql", "oltp-emul": "firebird"}
 FORKS = frozenset(("mysql", "mariadb"))
 
 

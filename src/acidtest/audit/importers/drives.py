@@ -1,18 +1,19 @@
-"""What the testers of drives print: dd, pg_test_fsync, and fio for people."""
+"""What the testers of drives print: dd, pg_test_fsync, CrystalDiskMark, and fio for people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from statistics import fmean, median
 from typing import Any
 
 from acidtest.audit.amounts import number
-from acidtest.audit.bench import Published
+from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.fio import CEILING_MS
-from acidtest.audit.importers.outputs import SERIES_MAX, N, Output, Row, Run
+from acidtest.audit.importers.outputs import POWER, SERIES_MAX, N, Output, Row, Run
 from acidtest.formats import linear
 
 SIZE = r"(?:[kKMGT]i?)?"
@@ -84,6 +85,56 @@ FSYNC = Output(
 )
 
 
+def _crystal(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
+    values = run.values
+    unit = {"Read": "reads"}.get(values.get("_direction", "Read"), "writes")
+    size, depth, threads = values.get("_size") or "", run.get("_depth") or 1, run.get("_threads") or 1
+    label = f" Q{values['_depth']}T{values['_threads']}" if "_old" not in values else ""
+    yield {
+        "name": f"{values['script']} {size}{label} {unit}".replace("  ", " "),
+        "unit": unit,
+        "terminals": depth * threads,
+        "written": f"{values['bytes_per_s'] / 1e6} MB/s",
+    }
+
+
+DEPTH = r"\(Q= *(\d{1,4}), ?T= *(\d{1,4})\)"
+IOPS = rf"{N} (M)B/s(?: \[ *{N} IOPS\])?"
+CRYSTAL = Output(
+    "crystaldiskmark",
+    r"\W{0,6}CrystalDiskMark \d",
+    (
+        Row("ahead", r"[\s>]{0,8}\[(Read|Write|Mix)\]", ("_direction",)),
+        # "  SEQ    1MiB (Q=  8, T= 1):  7427.749 MB/s [   7083.7 IOPS] <   987.81 us>"
+        Row("result", rf"[\s>]{{0,8}}(SEQ|RND|Sequential|Random) +([\d.]{{1,9}} ?[KMG]i?B)? ?{DEPTH} ?: +{IOPS}"
+            rf"(?: < *{N} (us)>)?",
+            ("script", "_size", "_depth", "_threads", "bytes_per_s", "bytes_per_s of", "rate", "mean", "mean of")),
+        # 3 to 6: "   Random Read 4KB (QD=32) :   389.201 MB/s [ 95019.8 IOPS]"
+        Row("result", r"[\s>]{0,40}((Sequential|Random)) (Read|Write) ?(\d{1,9} ?[KMG]i?B)? ?"
+            rf"(?:\(QD? ?= *(\d{{1,4}})(?:, ?T= *(\d{{1,4}}))?\))? ?: +{IOPS}",
+            ("_old", "script", "_direction", "_size", "_depth", "_threads", "bytes_per_s", "bytes_per_s of", "rate")),
+    ),
+    derived=_crystal,
+    broken="CrystalDiskMark's text without a figure",
+)  # fmt: skip
+OF_TEST = Row("ahead", r"[\s>]{0,8}Test ?: *([\d.]{1,12}) ?([KMGT]i?)B.{0,40}?\(x ?(\d{1,3})\)")
+
+
+def _crystal_text(file: File) -> Sequence[Published | Statement] | None:
+    """With how large a file it tested and how often, which stands at the end: it reports the best of its runs."""
+    parts = CRYSTAL.read(file)
+    if not parts:
+        return parts
+    tests = [(at, match) for at, line in enumerate(file.lines, start=1) if (match := OF_TEST.pattern.match(line))]
+    for at, match in tests:
+        told = {"bytes": str(int(float(match[1]) * POWER[match[2]])), "runs": match[3]}
+        parts = [replace(one, parameters=told) if isinstance(one, Published) else one for one in parts]
+        if int(match[3]) > 1:
+            best = f"the best of {match[3]} runs, as CrystalDiskMark reports it"
+            parts.append(Statement(file.at(at), "best-of", best))
+    return parts
+
+
 def _fio(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
     values = run.values
     job, direction = values.get("_job", ""), values["_direction"].lower()
@@ -145,7 +196,7 @@ FIO_ALL = Output(
 )
 
 
-def _fio_text(file: File) -> Sequence[Published] | None:
+def _fio_text(file: File) -> Sequence[Published | Statement] | None:
     return None if b'"fio version"' in file.head else FIO.read(file) or FIO_ALL.read(file) or None
 
 
@@ -180,4 +231,5 @@ def _strace(file: File) -> Sequence[Published] | None:
 STRACE = Importer("strace of flushes", _strace)
 DD_OUTPUT = Importer("dd output", DD.read, together=True)
 FSYNC_OUTPUT = Importer("pg_test_fsync output", FSYNC.read, together=True)
+CRYSTAL_OUTPUT = Importer("CrystalDiskMark text", _crystal_text, together=True)
 FIO_OUTPUT = Importer("fio output", _fio_text, together=True)

@@ -109,6 +109,7 @@ SAMPLE = 50  # cells that show what a column holds
 # The headings of tools' own tables, whose columns are not read one by one: go-tpc's, Google Benchmark's.
 OWN = ({"PREFIX", "OPERATION"}, {"BENCHMARK", "TIME", "CPU", "ITERATIONS"})
 NO_UNIT = ("%", "x", "×", "-", "–", "/", ":")  # a share, a factor, a range, a date
+REPORTS = (b"Performance in TOTAL", b"BenchmarkSQL Run")  # pages that importers of their own read
 PER_SECOND = re.compile(
     r"((?:[kmgt]i?)?b|ops|reqs?|requests|rows|txn?s?|queries|transactions)_s(?:ec)?$", re.IGNORECASE
 )
@@ -135,7 +136,7 @@ Held = tuple[int, Role, Amount]  # a figure of a row: its column and what it is
 
 
 def _in_prose(file: File) -> Sequence[Published] | None:
-    return _read(file) if PROSE.fullmatch(file.base) else None
+    return _read(file) if PROSE.fullmatch(file.base) and not any(one in file.head for one in REPORTS) else None
 
 
 def _alone(file: File) -> Sequence[Published] | None:

@@ -10,13 +10,13 @@ setlocale print a comma.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from acidtest.audit.amounts import number
-from acidtest.audit.bench import Published
+from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File
 from acidtest.audit.importers.tables import PROSE
@@ -113,7 +113,9 @@ class Run:
         self.failed += amount(held.pop("failed", None) or "0")
         self.failed += amount(held.pop("failed/s", None) or "0") * max(at - last, 0.0)
         for name, text in held.items():
-            if text is not None:
+            if text is not None and name.endswith("^"):  # the highest of all intervals
+                self.values[name[:-1]] = max(amount(text), self.values.get(name[:-1], 0.0))
+            elif text is not None:
                 self.values[name] = text
 
 
@@ -143,6 +145,7 @@ class Output:
     derived: Callable[[File, Run], Iterable[Mapping[str, Any]]] = lambda file, run: ({},)
     broken: str = ""  # what a file without any result is
     may_measure_else: bool = False  # so that only a file with intervals is broken
+    tpc_word: str = ""  # how the tool calls its new orders a minute
     results: frozenset[str] = RESULTS  # one of which a result has
 
     @cached_property
@@ -154,7 +157,7 @@ class Output:
         """Of all rows, so that most lines of a long log are asked about once."""
         return linear.compile("|".join(rf"\s*(?:{row.text})" for row in self.rows))
 
-    def read(self, file: File) -> Sequence[Published] | None:
+    def read(self, file: File) -> Sequence[Published | Statement] | None:
         first = next((at for at, line in enumerate(file.first_lines, start=1) if self._known.match(line)), None)
         if first is None:
             return None
@@ -165,7 +168,9 @@ class Output:
         is_else = self.may_measure_else and not any(run.series for run in runs)
         if not (whole or is_else) and self.broken and not PROSE.fullmatch(file.base):  # a text quotes parts of it
             raise Broken(f"is {self.broken}", runs[-1].line or runs[-1].begun if runs else first)
-        return whole if whole or self.broken else None
+        words = (Statement(one.where, "tpc-word", f"{self.tpc_word}: {one.nopm:,.1f}", one.nopm)
+                 for one in whole if self.tpc_word and one.nopm)  # fmt: skip
+        return [*whole, *words] if whole or self.broken else None
 
     def _runs(self, file: File) -> list[Run]:
         runs: list[Run] = []
@@ -262,3 +267,26 @@ def line_of(file: File, word: str, otherwise: int = 1) -> int:
 def picked(of: Mapping[str, Any], names: Mapping[str, str], per: float = 1.0) -> dict[str, float]:
     """Those figures of an object that are there, by other names."""
     return {name: value / per for name, key in names.items() if (value := number(of.get(key))) is not None}
+
+
+PROPERTY = linear.compile(r"\s*([\w.]{1,60})\s*[=:]\s*(\S.{0,200}?)(?:\s+(?:#|//).*)?\s*")
+
+
+def properties(lines: Iterable[str]) -> dict[str, str]:
+    """What the lines of a file of properties set, by names in lower case."""
+    found = (PROPERTY.fullmatch(line[:400]) for line in lines)
+    return {match[1].lower(): match[2] for match in found if match}
+
+
+def asked_by(
+    file: File, own: Set[str], least: int, asked: Callable[[Mapping[str, str]], dict[str, str]], one: Published
+) -> list[Published] | None:
+    """What a run of a file of properties would do, if it sets ``least`` of the tool's ``own``."""
+    low = file.head.lower()
+    if sum(name.encode() in low for name in own) < least:
+        return None
+    held = properties(file.first_lines)
+    if len(own & held.keys()) < least:
+        return None
+    first = next(at for at, line in enumerate(file.first_lines, start=1) if PROPERTY.fullmatch(line[:400]))
+    return [replace(commands.filled(one, asked(held)), where=file.at(first), name=file.base, planned=True)]

@@ -11,6 +11,7 @@ from acidtest.finding import Found, rule
 from acidtest.words import counted
 
 NEAR_CEILING = 0.99
+RATE_KEPT = 0.95
 SERIES_LEAST = 10  # intervals
 STALLED = 0.05  # of the median rate
 TENE = 'G. Tene, "How NOT to Measure Latency" (2013): coordinated omission'
@@ -56,6 +57,43 @@ def service_time_under_rate(bench: Bench) -> Iterator[Found]:
         for one in bench.published
         if one.asked_rate and one.latency_from == "actual start" and one.latency_ms and one.tool != "fio"
     )
+
+
+@rule(
+    "rate-not-kept",
+    severity="doubtful",
+    says="The rate that was asked for was not reached: what waits grows as long as the run lasts, and latency with it.",
+    remedy="Ask for less than the capacity, or report the run as a closed loop's.",
+    disproved_by="the generator's record of its starts, on time",
+    source=TENE,
+)
+def rate_not_kept(bench: Bench) -> Iterator[Found]:
+    yield from gathered(
+        Seen(
+            one,
+            f"{called(one)}: {one.rate:,.0f} a second of {one.asked_rate:,.0f} that were asked for",
+            (one.where.says(f"{one.rate:,.1f} of {one.asked_rate:,.1f}"),),
+            one.asked_rate / one.rate,
+        )
+        for one in bench.others
+        if one.asked_rate and one.rate and one.unit != "flushes" and one.rate < RATE_KEPT * one.asked_rate
+    )
+
+
+@rule(
+    "latencies-out-of-range",
+    severity="doubtful",
+    says="The tool's histogram left values out because they were too large for it: percentiles are without the worst.",
+    remedy="Give the histogram a range that holds the longest latency, and measure again.",
+    disproved_by="the same percentiles with all values",
+    source=TENE,
+)
+def latencies_out_of_range(bench: Bench) -> Iterator[Found]:
+    printed = {one.where.file for one in bench.published if not (one.told or one.planned)}
+    for one in bench.said("out of range"):
+        if one.where.file in printed:
+            dropped = counted(one.value or 0, "value", spec=",.0f")
+            yield Found(f"{one.where.file}: {dropped} outside of the histogram's range.", (one.where.says(one.text),))
 
 
 @rule(

@@ -13,6 +13,7 @@ from acidtest.formats import linear
 from acidtest.words import counted
 
 LITTLE = "J. D. C. Little: A proof for the queuing formula L = λW (Operations Research 9/3, 1961)"
+IMPOSSIBLE = 1.5  # times the time that the clients have: less may be rounding, or a mean of means
 LEFT_OUT = 0.4  # of the clients' time: the rest is in no latency
 CLOSED = frozenset(("pgbench", "sysbench", "hammerdb", "benchmarksql", "tpcc-mysql", "go-tpc", "mysqlslap", "ycsb", ""))
 RATED = frozenset(("transactions", "operations", "requests", "reads"))
@@ -55,6 +56,28 @@ def _loads(bench: Bench) -> Iterator[_Load]:
         if clients and 1000 * clients / one.rate > 0:
             said = counted(clients, "client") if one.terminals or alone is None else f"“{alone[0]}” in the heading"
             yield _Load(one, clients, 1000 * clients / one.rate, said)
+
+
+@rule(
+    "throughput-impossible-for-latency",
+    severity="invalid",
+    says="So many clients cannot reach this rate if each answer takes this long: the figures are of different runs.",
+    remedy="Publish rate and latency of one and the same run, with its number of clients.",
+    disproved_by="the output of one run with this rate, this mean latency and so many clients",
+    source=LITTLE,
+)
+def throughput_impossible_for_latency(bench: Bench) -> Iterator[Found]:
+    yield from gathered(seen for load in _loads(bench) if (seen := _too_fast(load)))
+
+
+def _too_fast(load: _Load) -> Seen | None:
+    one, mean = load.of, load.of.latency_ms.get("mean")
+    if not mean or mean < IMPOSSIBLE * load.mean_ms or one.tool == "ycsb":  # its latency is of one operation of several
+        return None
+    most = 1000 * load.clients / mean
+    text = f"{called(one)}: {rate(one)} with a mean of {mean:,.4g} ms; {load.said} can reach {most:,.0f} a second"
+    evidence = (one.where.says(rate(one)), one.where.says(f"mean {mean:,.4g} ms, {load.said}"))
+    return Seen(one, text, evidence, mean / load.mean_ms)
 
 
 @rule(
