@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acidtest.audit import disclosed, importers, shown
+from acidtest.audit.repeated import uneven
 from tables import speaks_only_of
 from written_kits import PGBENCH, found
 
@@ -77,6 +78,14 @@ def test_uneven_repetitions_are_told(tmp_path: Path) -> None:
         told = {one.what: one.how(bench) for one in disclosed.table(bench)}["repetitions"]
         assert (told == "not recorded") == spoken
         assert "results-missing" not in found(tmp_path / str(n), files)
+
+
+def test_results_of_several_configurations_are_no_repetitions(tmp_path: Path) -> None:
+    sides = {f"{name}/postgresql.conf": "fsync = on\n" for name in "ab"}
+    names = ("a/default", "b/small", "b/tuned", "b/huge")
+    files = sides | {f"results/{name}.txt": PGBENCH.format(rate="400.0") for name in names}
+    assert "is compared with 3 runs" not in found(tmp_path, files).get("few-repetitions", "")
+    assert uneven(importers.read(tmp_path)) == []
 
 
 def test_what_an_engine_says_of_its_settings_is_no_figure(tmp_path: Path) -> None:

@@ -75,9 +75,13 @@ def uneven(bench: Bench) -> list[tuple[str, list[Published]]]:
     for name, one in named:
         kind = one.tool, one.unit, one.script, one.scale, one.terminals, one.asked_rate, one.measured_s
         work[kind][name].append(one)
+    together = {one.where: kind for kind, of in repetitions(bench, timed=True).items() for one in of}
     for of_sides in work.values():
         ranked = sorted(of_sides.items(), key=lambda of: len(of[1]))
-        if len(ranked[0][1]) < REPEATED <= len(ranked[-1][1]):
+        least, most = ranked[0][1], ranked[-1][1]
+        one_kind = len({together.get(one.where) for one in most}) == 1 and most[0].where in together
+        numbered = len({one.repetition for one in most if one.told}) == len(most)  # else they differ in something more
+        if len(least) < REPEATED <= len(most) and (one_kind or numbered):
             return ranked
     return []
 
