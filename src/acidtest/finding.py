@@ -25,7 +25,7 @@ SEVERITIES: tuple[Severity, ...] = ("invalid", "doubtful", "note")  # the worst 
 Certainty = Literal["certain", "quoted in a text", "guessed"]
 LOWERED: dict[Certainty, str] = {  # why what is not certain is less severe than its rule
     "quoted in a text": "it stands in a text, which need not show what ran",
-    "guessed": "nothing that was read says so; it is guessed from what usually holds",
+    "guessed": "what is quoted does not prove it; it is guessed from what usually holds",
 }
 FAIR = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest 2018)"
 FACTS_MIN = 2  # that contradict a claim, before a finding may say that it is false
@@ -63,7 +63,7 @@ class Rule(Generic[Subject]):
     says: str  # what its findings have in common, in one sentence
     remedy: str
     source: str  # where it is from: a study, a manual, a paper, a clause
-    about: str  # the number of ours that it concerns: "goodput_per_s", "latency", "place", "settings"
+    about: str  # of a row of ours, the number that it concerns: "goodput_per_s", "latency", "place", "settings"
     over: type[Subject]
     find: Callable[[Subject], Iterator[Found]]
     disproved_by: str = ""  # what would show that a finding of it is false, after "It would be disproved by"
@@ -129,7 +129,6 @@ class Finding:
             "severity": self.severity,
             "certainty": self.certainty,
             "lowered": self.lowered or None,
-            "about": self.about,
             "text": self.text,
             "evidence": [vars(one) for one in self.evidence],
             "disproved_by": self.disproved_by,

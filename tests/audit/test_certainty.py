@@ -61,15 +61,15 @@ FSYNC = (
 
 SAME_VERSION = [replace(side, version="17") for side in FSYNC]
 TOLD = replace(FSYNC[0], configurations=tuple(replace(one, prose=True) for one in FSYNC[0].configurations))
-DISORDERED = Published(Where("run.txt", 9), "sysbench", "run", latency_ms={"p50": 9.0, "p99": 2.0})
+CEILED = Published(Where("run.txt", 9), "sysbench", "run", latency_ms={"p99": 9.0}, ceiling_ms=9.0)
 
 
 @rows(
     (Bench(FSYNC), "durability-differs", "invalid", "certain"),
     (Bench(SAME_VERSION), "durability-differs", "doubtful", "guessed"),  # the setting may be what is compared
     (Bench((TOLD, FSYNC[1])), "durability-differs", "doubtful", "quoted in a text"),
-    (Bench([], published=[DISORDERED]), "percentiles-disordered", "invalid", "certain"),  # a figure against itself
-    (Bench([], published=[replace(DISORDERED, told=True)]), "percentiles-disordered", "doubtful", "quoted in a text"),
+    (Bench([], published=[CEILED]), "percentile-at-ceiling", "invalid", "certain"),  # two facts of one figure
+    (Bench([], published=[replace(CEILED, told=True)]), "percentile-at-ceiling", "doubtful", "quoted in a text"),
 )
 def test_how_certain_a_finding_is(bench: Bench, name: str, severity: str, certainty: str) -> None:
     (found,) = (one for one in judge.of_bench(bench) if one.rule.name == name)

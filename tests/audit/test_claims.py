@@ -84,6 +84,17 @@ def test_rows_are_compared_by_their_names(tmp_path: Path) -> None:
     assert answer.verdict == "cannot tell" and answer.ratio and answer.ratio.median == pytest.approx(1.4)
 
 
+def test_a_result_of_no_side_or_of_several_is_of_none(tmp_path: Path) -> None:
+    for n, place in enumerate(('"a"', '"a", "results"')):
+        sides = "".join(
+            f'[sides.{one}]\nengine = "postgresql 16.2"\nfiles = [{place.replace("a", one, 1)}]\n' for one in "ab"
+        )
+        files = {f"results/run{r}.out": RUN.format(rate=1000 + r, ms=8, clients=8) for r in range(1, 7)}
+        claim = '[[claim]]\nsides = ["a", "b"]\nis = "faster"\n'
+        (answer,) = claims.answers(read(tmp_path / str(n), {"benchmark.toml": sides + claim, **files}))
+        assert (answer.verdict, answer.why) == ("cannot tell", "no result belongs to side a alone; add it to its files")
+
+
 def test_without_a_result_nothing_is_told(tmp_path: Path) -> None:
     (tmp_path / "benchmark.toml").write_text('[[claim]]\nsides = ["a", "b"]\nis = "equal"\npublished = "a talk"\n')
     (answer,) = claims.answers(importers.read(tmp_path))

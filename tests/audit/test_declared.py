@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from acidtest.audit import importers, judge, shown
+from acidtest.audit import claims, importers, judge, shown
 from acidtest.audit.declared import VARIES
 from acidtest.audit.rules import rules
 from acidtest.cli import app, declaring
@@ -62,6 +62,36 @@ def test_a_setting_varies_on_purpose(tmp_path: Path) -> None:
     sides = '[sides.a]\nfiles = ["a"]\n[sides.b]\nfiles = ["b"]\n'
     assert "setting-differs" in found(kit(tmp_path / "b", f'varies = ["version"]\n{sides}', **files))
     assert "setting-differs" not in found(kit(tmp_path / "c", f'varies = ["work_mem"]\n{sides}', **files))
+
+
+@rows(
+    ("", "on", "off", "note"),
+    ("varies = []\n", "on", "off", "invalid"),
+    ('varies = ["durability"]\n', "on", "off", None),
+    ("varies = []\n", "on", "on", None),
+)
+def test_a_name_of_a_side_decides_nothing(
+    varies: str, one: str, other: str, severity: str | None, tmp_path: Path
+) -> None:
+    sides = "".join(
+        f'[sides.{name}]\nengine = "postgresql 16.2"\nfiles = ["{name}"]\n' for name in ("sync-on", "sync-off")
+    )
+    claim = '[[claim]]\nsides = ["sync-off", "sync-on"]\nis = "faster"\n'
+    files = {"benchmark.toml": f"{varies}{sides}{claim}"}
+    for name, value, rate in (("sync-on", one, 1000), ("sync-off", other, 1400)):
+        files[f"{name}/postgresql.conf"] = f"shared_buffers = 8GB\nfsync = on\nsynchronous_commit = {value}\n"
+        for n in range(1, 7):
+            files[f"{name}/run{n}.txt"] = FILES["strict/run.txt"].replace("tps = 1000.0", f"tps = {rate + n}.0")
+    write(tmp_path, files)
+    bench = importers.read(tmp_path)
+    findings = judge.of_bench(bench)
+    told = [one for one in findings if one.rule.name == "durability-differs"]
+    assert [one.severity for one in told] == [severity] * (severity is not None)
+    (answer,) = claims.answers(bench, findings)
+    assert answer.verdict == ("cannot tell" if told else "follows")
+    for found_ in told:
+        assert ("because the sides are named" in found_.text) == (severity == "note")
+        assert [one.text for one in found_.evidence] == ["synchronous_commit = off", "synchronous_commit = on"]
 
 
 def test_sides_are_what_is_declared(tmp_path: Path) -> None:
@@ -127,6 +157,11 @@ BAD = [
     ("claim = 1", r"benchmark.toml: claim: found 1, must be \[\[claim\]\] tables"),
     ("database_mb = 0", "benchmark.toml: database_mb: found 0, must be a number above 0"),
     ('measures = "drives"', r'benchmark.toml: measures: word "drives" is not known'),
+    ('[[claim]]\nsides = ["a", "b"]\nis = "faster"\npublished = "NONE.md"', "published: NONE.md is not in the kit"),
+    (
+        '[[claim]]\nsides = ["a", "b"]\nis = "faster"\npublished = "README.md:99"',
+        "published: README.md:99 is not there",
+    ),
     ("[sides.a\n", "benchmark.toml: not TOML"),
     ("[machines.a]\nmemory_gb = inf", "benchmark.toml: machines.a.memory_gb: found inf, must be a number"),
     (f"[machines.a]\nmemory_gb = 1{'0' * 5000}", "benchmark.toml: not TOML"),
@@ -182,6 +217,40 @@ def test_a_first_one_offers_the_ratio_of_each_pair(tmp_path: Path) -> None:
     assert importers.read(root).declared is not None
 
 
+def test_what_it_drafts_follows_from_the_results_of_each_side(tmp_path: Path) -> None:
+    files = {f"{name}/postgresql.conf": "fsync = on\n" for name in ("one", "two", "three")}
+    for name, rate in (("one", 1000), ("two", 1400), ("three", 1400)):
+        for n in range(1, 7):
+            files[f"results/{name}/run-{n}.txt"] = FILES["strict/run.txt"].replace(
+                "tps = 1000.0", f"tps = {rate + n}.0"
+            )
+    table = "system,run,clients,tps\n" + "".join(
+        f"{name},{n},8,{rate + n}\n" for name, rate in (("old", 100), ("new", 140)) for n in range(1, 7)
+    )
+    for at, its, pairs in (
+        (tmp_path / "folders", files, [["two", "one"], ["three", "one"]]),
+        (
+            tmp_path / "rows",
+            {
+                "a/postgresql.conf": "fsync = on\n",
+                "b/postgresql.conf": "fsync = on\n",
+                "runs.csv": table,
+                "README.md": "x\n",
+            },
+            [["new", "old"]],
+        ),
+    ):
+        write(at, its | {"README.md": "A claim.\n"})
+        file = declaring.write(at, importers.read(at), [])
+        head, _, drafts = file.read_text(encoding="utf-8").partition("# [[claim]]")
+        drafts = "\n".join(line for line in drafts.replace("# [[claim]]", "[[claim]]").splitlines())
+        lines = [line.removeprefix("# ") for line in f"[[claim]]{drafts}".splitlines() if "By the results" not in line]
+        file.write_text(head + "\n".join(line for line in lines if line[:1] == "[" or " = " in line), encoding="utf-8")
+        answers = claims.answers(importers.read(at))
+        assert sorted(list(one.claim.sides) for one in answers) == sorted(pairs)
+        assert {one.verdict for one in answers} == {"follows"}
+
+
 def test_what_it_offers_may_be_taken(tmp_path: Path) -> None:
     root = kit(tmp_path)
     file = declaring.write(root, importers.read(root), [])
@@ -207,7 +276,7 @@ def test_the_console_is_told_of_it(tmp_path: Path) -> None:
 def test_the_documented_one_is_read(tmp_path: Path) -> None:
     docs = (Path(__file__).parents[2] / "docs" / "AUDIT.md").read_text(encoding="utf-8")
     example = docs.partition("```toml\n")[2].partition("```")[0]
-    declared = importers.read(kit(tmp_path, example)).declared
+    declared = importers.read(kit(tmp_path, example, readme="A line.\n" * 12)).declared
     assert declared is not None
     assert (len(declared.sides), len(declared.machines), len(declared.claims)) == (2, 1, 1)
     listed = docs.partition("- Words of `varies`:")[2].partition("; or the name")[0]

@@ -111,6 +111,8 @@ LINES: list[tuple[str, str, str, list[dict[str, Any]]]] = [
     ("a rate behind its unit", "out.txt", "mixed load TPS: 512.5\n", [{"rate": 512.5, "unit": "transactions", "name": "mixed load"}]),
 
 
+    ("what a program counts in the singular", "out.txt", "Rate:      317175.758 insert/sec\n", [{"name": "Rate", "rate": 317175.758, "unit": "operations"}]),
+    ("benchstat", "stat.txt", "benchstat a.txt b.txt\n        │  a.txt   │      b.txt      │\n        │  sec/op  │ sec/op  vs base │\nRead-8   8.5µ ± ∞ ¹   26.3µ ± ∞ ¹  ~ (p=1.000 n=3) ²\ngeomean  8.2µ   26.3µ  +220%\n\n        │  a.txt   │      b.txt      │\n        │  B/op  │ B/op  vs base │\nRead-8   8.2Ki ± ∞ ¹   26.3Ki ± ∞ ¹  ~ (p=1.000 n=3) ²\n", [{"name": "Read-8: a.txt", "latency_ms": {"mean": 0.0085}, "runs": 3}, {"name": "Read-8: b.txt", "latency_ms": {"mean": 0.0263}, "runs": 3}]),
     ("Go's benchmarks", "out.txt", "goos: linux\nBenchmarkInsert-8   \t  100000\t     49350 ns/op\t  12 B/op\n", [{"tool": "go test", "latency_ms": {"mean": 0.04935}}]),
     ("sql-bench", "RUN-mysql", "Time for insert (350768): 15 wallclock secs ( 3.00 usr  1.00 sys =  4.00 CPU)\n", [{"took_s": 15.0, "name": "insert"}]),
     ("the course of a run", "out.log", "".join(f"worker {100 + n % 2} ops/s\n" for n in range(20)), [{"rate": 100.5, "series": (100.0, 101.0) * 10}]),

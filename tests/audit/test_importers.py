@@ -137,22 +137,6 @@ def test_a_trigger_that_changes_the_row_it_is_fired_for_meets_no_other(tmp_path:
         assert len(list(moved(read(tmp_path, {"a.sql": trigger, "b.sql": inserts})))) == others
 
 
-HOT = [
-    ("UPDATE total SET n = n + 1;", "no condition"),
-    ("UPDATE total SET n = 0;", ""),
-    ("UPDATE total SET n = n + 1 WHERE id = 1;", "ID = 1"),
-    ("UPDATE total SET n = n + 1 WHERE id = 1 AND kind = 'x';", "ID = 1"),
-    ("UPDATE total SET n = n + 1 WHERE id = a;", ""),
-    ("UPDATE total SET n = n + 1 WHERE id = 1 AND kind = a;", ""),
-]
-
-
-@rows(*HOT)
-def test_updates_of_one_row(statement: str, always: str, tmp_path: Path) -> None:
-    (write,) = routine(tmp_path, PSM.format("", statement)).writes
-    assert write.always == always
-
-
 def test_prose_says_nothing_and_a_listing_does(tmp_path: Path) -> None:
     bench = read(
         tmp_path, {"README.md": "A drive test, with a 55 MB database and 32 GB of RAM.\n", "my.cnf": "[mysqld]\n"}

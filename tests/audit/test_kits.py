@@ -36,7 +36,7 @@ EXPERTS = [
     ("the drive test goes to the file cache in 4.0", "drive-test-in-file-cache", "firebird-4.0/firebird.conf", 6),
     ("it is called a drive test", "drive-test-in-file-cache", "benchmark.toml", 3),
     ("50 buffers", "buffers-smallest", "databases/drive30.fdb", None),
-    ("5,000 buffers for Classic and SuperClassic", "buffers-classic", "databases/thread30.gstat.txt", 19),
+    ("5,000 buffers for Classic", "buffers-classic", "databases/thread25.fdb", None),
     ("5,000 buffers for SuperServer", "buffers-super", "databases/thread40.gstat.txt", 19),
     ("the header overrides the configuration", "buffers-in-header", "databases/thread30.gstat.txt", 19),
     ("16 KB pages against 32 KB", "page-size-differs", "databases/thread40.gstat.txt", 9),

@@ -84,6 +84,37 @@ def wallclock(total: str) -> Kit:
     }
 
 
+def go(*names: str) -> str:
+    return "goos: linux\n" + "".join(f"Benchmark{name}-8   100000   49350 ns/op\n" for name in names)
+
+
+def quoted(heading: str) -> Kit:
+    blocks = (
+        f"{heading.format(n)}\n\n```\n{PGBENCH.format(rate=rate)}```\n"
+        for n, rate in enumerate((300, 400, 900), start=1)
+    )
+    return {"README.md": "# All\n\n" + "\n".join(blocks)}
+
+
+SCALED = "| {} | {}00.11 | {}4.71 | 1{}.25 | 2{}.31 | 30{}.4 |".replace("{}", "{0}", 1).replace("{}", "{1}")
+SCALING = [
+    "| clients | tps | avg ms | p95 ms | p99 ms | max ms |",
+    "|---|---|---|---|---|---|",
+    SCALED.format(1, 1),
+    SCALED.format(2, 2),
+]
+RATIOS = [
+    "| test | before tps | after tps | change |", "|---|---|---|---|", "| reads | 1342.52 | 559.71 | -58.3% |",
+    "| points | 18096.01 | 3403.69 | -81.2% |", "| ranges | 18309.55 | 4424.09 | -75.8% |", "| writes | 2625.10 | 1108.85 | -57.8% |",
+]  # fmt: skip
+SERIES = (
+    RUN.format(rate=400)
+    + "\nLatency (ms):\n         avg:   34.27\n         max:   3121.77\n         99th percentile:   61.06\n"
+)
+VALUES = "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)\n\nNumber of threads: 56\n\n" + "".join(
+    f"{n},56,397{n % 10}.08,114500.21,52256.01,54302.05,7942.15,29.19,16.00,0.00\n" for n in range(1, 60)
+)
+
 # A rule, how severe its finding is, kits of which it speaks and kits of which it does not.
 SPOKEN: list[RuleOverKits] = [
     # An interval that the end of the run cut off is no stall.
@@ -110,6 +141,49 @@ SPOKEN: list[RuleOverKits] = [
         wallclock("238"),
         clock(*range(5)),
     ]),
+    # What is a time or a latency alone is measured as often as it stands there.
+    ("few-repetitions", "doubtful", [{"out.txt": go("Insert", "Select")}], [{"out.txt": go(*3 * ("Insert", "Select"))}]),
+    # Of outputs under one heading of a text nobody knows whether they are repetitions; a part that folds has a heading.
+    ("wide-spread", "doubtful", [quoted("### Run {}")], [quoted("#### with {}")]),
+    ("few-repetitions", "doubtful", [quoted("<summary>with {} connections</summary>")], [quoted("### Run {}")]),
+    # What a script or a tool prints of how long it measured; rounds of a minute are short however many there are.
+    ("too-short-run", "doubtful", [
+        {"summary.csv": "name,clients,duration_s,rounds,tps\nread,8,50,5,277\nwrite,8,50,5,34\n"},
+        {"out.txt": "store a\nInsertOne: 2.5 sec | 12,500.5 rec/s\n"},
+    ], [
+        {"summary.csv": "name,clients,duration_s,rounds,tps\nread,8,600,5,277\nwrite,8,600,5,34\n"},
+        {"out.txt": "store a\nInsertOne: 2.5 ms | 12,500.5 rec/s\n"},
+    ]),
+    ("too-short-run", "note", [{"summary.csv": "name,clients,duration_s,tps\nread,8,60,277\nwrite,8,60,34\n"}],
+     [{"summary.csv": "name,clients,duration_s,tps\nread,8,61,277\nwrite,8,61,34\n"}]),
+    ("many-failed", "doubtful", [{"summary.csv": "name,clients,tps\nread,8,277\nwrite,8,0\n"}],
+     [{"summary.csv": "name,clients,tps\nread,8,277\nwrite,8,1\n"}]),
+    # A row that stands twice is a copy where its table says that it is of another run, and no quotation of all.
+    ("figures-repeated", "doubtful", [
+        text("Clients", *SCALING, SCALED.format(8, 1)),
+        text("Two machines", *SCALING, SCALED.format(4, 3), "", "The other one:", "", *SCALING[:2],
+             SCALED.format(1, 5), SCALED.format(2, 6), SCALED.format(4, 3)),
+        {f"result-{n}-default/sysbench.32.res": SERIES for n in (25, 26)},
+    ], [
+        text("Clients", *SCALING, SCALED.format(4, 3)),
+        text("A table that is quoted again", *SCALING, "", "As above:", "", *SCALING),
+        {f"{name}/sysbench.32.res": SERIES for name in ("results", "backup")},
+    ]),
+    # A ratio that those of the other rows show to be wrong; a mean of ratios is none of the means.
+    ("arithmetic", "doubtful", [text("Before", *RATIOS, "| load | 1003.99 | 354.22 | -59% |")],
+     [text("Before", *RATIOS, "| load | 1003.99 | 354.22 | -64.7% |"), text("Before", *RATIOS, "| average | 1003.99 | 354.22 | -59% |")]),
+    # Files that should hold results, as those beside them do.
+    ("results-missing", "note", [{"a/c1.txt": PGBENCH.format(rate=400), "a/c2.txt": ""}],
+     [{"a/c1.txt": PGBENCH.format(rate=400), "a/__init__.py": ""}]),
+    ("too-few-transactions", "doubtful", [{"out.txt": RUN.format(rate=0.04)}], [{"out.txt": RUN.format(rate=0.4)}]),
+    # Counts have headings in Chinese too.
+    ("many-failed", "doubtful", [{"data.csv": "事务,并发,发送请求,成功请求,TPS\n订单,10,300,170,37.5\n"}],
+     [{"data.csv": "事务,并发,发送请求,成功请求,TPS\n订单,10,300,300,37.5\n"}]),
+    # Rates in sysbench's table of values, which ends before its summary.
+    ("unfinished-run", "note", [{"out.txt": VALUES}], [{"out.txt": VALUES + SERIES.partition("\n")[2]}]),
+    # Whoever sets a longer time has disclosed it.
+    ("no-checkpoint", "note", [{"postgresql.conf": "checkpoint_timeout = 2h\nmax_wal_size = 100GB\n", "out.txt": PGBENCH.format(rate=400)}],
+     [{"postgresql.conf": "checkpoint_timeout = 30s\nmax_wal_size = 100GB\n", "out.txt": PGBENCH.format(rate=400)}]),
     # A helper of the server's image only asks it; numbered pages are studies of their own.
     ("setting-differs", "doubtful", [helper("db2", "exec postgres -c shared_buffers=1GB"), pages("old", "new")],
      [helper("init", "until psql -h postgres -f a.sql ; do sleep 1 ; done"), pages("1701", "1702")]),

@@ -9,7 +9,6 @@ from acidtest.finding import Finding
 from tables import Kit, RuleOverKits, over_kits, read, rows
 
 TABLE = "# PostgreSQL\n\n| Clients | TPS |\n|---|---|\n| 8 | 4,100 |\n| 16 | 6,200 |\n"
-RPS = "# Web\n\n| server | requests/s |\n|---|---|\n| PostgreSQL | 4,100 |\n| MySQL | 3,000 |\n"
 
 
 def found(root: Path, rule: str, files: Kit) -> list[Finding]:
@@ -67,22 +66,7 @@ spec:
         - name: empty
           emptyDir: {{}}
 """
-K6 = "import http from 'k6/http';\nimport { sleep } from 'k6';\nexport const options = { vus: 100, duration: '5m' };\n"
-K6 += "export default function () {\n  http.get('http://app');\n  sleep(1);\n}\n"
-OF_K6 = """     script: load.js
-     scenarios: (100.00%) 1 scenario, {vus} max VUs, 5m30s max duration
-     http_req_duration..............: avg=7.13ms min=3.1ms med=7.04ms max=43.31ms p(90)=8.83ms p(95)=10ms
-     http_reqs......................: 50000 139.004581/s
-     vus_max........................: {vus} min={vus} max={vus}
-"""
-LOCUST = "from locust import HttpUser, task, between\nclass User(HttpUser):\n    wait_time = between(1, 3)\n"
-JMX = '<ConstantTimer guiclass="x" testclass="ConstantTimer" testname="think" enabled="true">\n'
 JOB = "```\nfio --name=seq-write --rw={rw} --bs=4k --size=1g --runtime=60\n```\n"
-WORKER = "import Database from 'better-sqlite3';\nconst db = new Database(path);\ndb.pragma('busy_timeout = 2000');\n"
-POOL = 'package main\n\nfunc open() {{\n\tdb, _ := sql.Open("sqlite3", "{address}")\n{more}\tdb.Exec(`PRAGMA synchronous = OFF`)\n}}\n'
-GO_HANDLER = "func handle(w http.ResponseWriter, r *http.Request) {\n\tdb, err := CONNECT\n\tdefer db.Close()\n\tdb.QueryRow(`SELECT 1`)\n}\n"
-IN_LOOP = "import psycopg2\nfor n in range(1000):\n    db = psycopg2.connect(DSN)\n    db.cursor().execute('INSERT INTO t VALUES (1)')\n"
-KEPT = "import psycopg2\ndb = psycopg2.connect(DSN)\nfor n in range(9):\n    db.cursor().execute('INSERT INTO t VALUES (1)')\n"
 RUN = "sysbench oltp_read_write --threads=8 --time=600 run\n"
 LOAD = "sysbench oltp_read_write --tables=1 prepare\n"
 TWICE = "sh one.sh\nsh one.sh\n"
@@ -103,13 +87,6 @@ def pod(name: str, point: str) -> Kit:
 def programs(*batches: int) -> Kit:
     text = "# benchmark\nBATCH_SIZE = {}\nROWS = 100000\nTHREADS = 8\n"
     return {f"bench_{of}.py": text.format(n) for of, n in zip(("postgres", "mongodb"), batches, strict=True)}
-
-
-def set_up(pragma: str, more: str = "", worker: str = WORKER) -> Kit:
-    """One connection that is set up and closed again, and the one that works."""
-    setup = "import Database from 'better-sqlite3';\nexport function setup(path) {\n  const db = new Database(path);\n"
-    setup += f"  db.pragma('journal_mode = WAL');\n  db.pragma('{pragma}');\n{more}  db.close();\n}}\n"
-    return {"wal/setup.ts": setup, "wal/worker.ts": worker}
 
 
 # A rule, how severe its finding is, kits of which it speaks and kits of which it does not.
@@ -157,34 +134,12 @@ SPOKEN: list[RuleOverKits] = [
     ]),
     ("data-in-container-layer", "note", [pod("empty", "/var/lib/postgresql/data"), pod("data", "/backup")],
      [pod("data", "/var/lib/postgresql/data"), pod("data", "/var/lib/postgresql"), pod("claimed", "/var/lib/postgresql/data")]),
-    ("think-time-in-the-rate", "note", [{"README.md": RPS, "load.js": K6}, {"README.md": RPS, "locustfile.py": LOCUST}, {"README.md": RPS, "plan.jmx": JMX}], [
-        {"README.md": RPS, "load.js": K6.replace("  sleep(1);\n", "")},
-        {"README.md": RPS, "load.js": K6.replace("  sleep(1);", "  // sleep(1);")},
-        {"README.md": RPS, "load.js": K6.replace("sleep(1)", "sleep(0)")},
-        {"README.md": RPS, "load.js": K6.replace("vus: 100", "executor: 'constant-arrival-rate', rate: 100")},
-        {"README.md": RPS, "locustfile.py": LOCUST.replace("between(1, 3)", "constant(0)")},
-        {"README.md": RPS, "plan.jmx": JMX.replace('enabled="true"', 'enabled="false"')},
-        {"README.md": RPS, "wait.js": "await sleep(1000);\n"},
-    ]),
     ("workload-differs", "doubtful", [
-        {"load.js": K6, "out.txt": OF_K6.format(vus=1)},  # which is not of the script as it stands
         {"drive.md": JOB.format(rw="randwrite")},
     ], [
-        {"load.js": K6, "out.txt": OF_K6.format(vus=100)},
-        {"load.js": K6.replace("vus: 100", "vus: __ENV.VUS || 100"), "out.txt": OF_K6.format(vus=1)},
         {"drive.md": JOB.format(rw="write")},
         {"seq.sh": "fio --name=a --rw=randwrite --bs=4k --size=1g\nfio --name=b --rw=randread --bs=4k --size=1g\n"},
         programs(1000, 1000),
-    ]),
-    ("setting-not-in-force", "doubtful", [set_up("synchronous = NORMAL")], [
-        set_up("synchronous = NORMAL", worker=WORKER.replace("busy_timeout = 2000", "synchronous = NORMAL")),
-        set_up("synchronous = NORMAL", "  db.prepare('INSERT INTO t VALUES (1)').run();\n"),
-        set_up("journal_size_limit = 1"),
-        set_up("synchronous = NORMAL", worker="export const nothing = 1;\n"),
-    ]),
-    ("setting-not-in-force", "note", [{"db.go": POOL.format(address="a.db", more="")}], [
-        {"db.go": POOL.format(address="a.db", more="\tdb.SetMaxOpenConns(1)\n")},
-        {"db.go": POOL.format(address="a.db?_pragma=synchronous(0)", more="")},
     ]),
     ("database-too-small", "note", [
         script("sysbench oltp_read_write --tables=1 --table-size=100000 --threads=8 --time=600 run"),
@@ -201,8 +156,3 @@ SPOKEN: list[RuleOverKits] = [
 ]  # fmt: skip
 
 test_a_rule_speaks_of_these_kits_and_not_of_those = over_kits(SPOKEN)
-
-
-def test_what_is_told_of_a_load_that_differs(tmp_path: Path) -> None:
-    (vus,) = found(tmp_path / "k6", "workload-differs", {"load.js": K6, "out.txt": OF_K6.format(vus=1)})
-    assert "100 virtual users" in vus.text

@@ -33,18 +33,18 @@ SILENT = {
     "whether commits wait for the drive": "durability-differs durability-given-up",
     "page sizes and page buffers": "buffers-classic buffers-in-header buffers-super page-size-differs",
     "deadlocks, restarts, crashes and checkpoints":
-        "checkpoints-forced checkpoints-frequent corruption-in-log crash-in-log deadlocks-in-log errors-in-log "
+        "checkpoints-frequent corruption-in-log crash-in-log deadlocks-in-log errors-in-log "
         "flush-behind flush-stalls recovery-in-log restarts-in-log restarts-not-repeatable",
     "work that is repeated or waits in procedures":
-        "hot-row restarts-not-repeatable routine-not-repeatable work-in-one-call",
+        "restarts-not-repeatable routine-not-repeatable work-in-one-call",
     "what the study claims": "claim-does-not-follow",
     "rates, latencies and repetitions":
-        "below-scale closed-loop-stall faster-than-it-turns first-run-differs flush-as-memory "
-        "flush-bounds-commits fsync-does-not-flush generator-threads goodput-above-throughput iops-above-provisioned "
-        "late-ones-skipped many-failed new-order-share no-checkpoint no-steady-state no-warm-up "
-        "percentile-at-ceiling percentiles-disordered rate-not-kept service-time-under-rate state-inherited "
+        "closed-loop-stall faster-than-it-turns first-run-differs flush-as-memory "
+        "flush-bounds-commits fsync-does-not-flush generator-threads "
+        "many-failed new-order-share no-checkpoint no-steady-state no-warm-up "
+        "percentile-at-ceiling rate-not-kept service-time-under-rate state-inherited "
         "warm-up-inside",
-    "latencies": "closed-loop-stall percentile-at-ceiling percentiles-disordered",
+    "latencies": "closed-loop-stall percentile-at-ceiling",
     "warm-up and steady state": "closed-loop-stall no-steady-state warm-up-inside",
     "what differs between sides":
         "architecture-differs binary-log-differs durability-differs read-consistency-differs server-mode-differs "

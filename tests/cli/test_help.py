@@ -165,6 +165,8 @@ def test_what_is_unknown_is_refused_with_what_may_be_meant(acidtest, asked: str,
     [
         ("firebird-5.0", "acidtest engines settings firebird-5.0"),
         ("old-build", "acidtest audit --rules lists them"),
+        ("claim", "acidtest help docs/AUDIT.md"),
+        ("machines.write_cache", "acidtest help docs/AUDIT.md"),
         ("xyzzyplugh", "acidtest help lists"),
     ],
 )

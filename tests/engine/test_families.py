@@ -24,7 +24,7 @@ AT_HOME = {
     "audit/bench.py": "which sections of a my.cnf the servers of two products read",
     "audit/compared.py": "how files and folders call the products for short",
     "audit/stores.py": "what each store promises of a write by default, and by what it is set otherwise",
-    "audit/logged.py": "which importer reads an engine's log; a log that none reads says nothing",
+    "audit/ours.py": "which importer reads an engine's log; a log that none reads says nothing",
     "audit/log_lines.py": "what the lines of each engine's log begin with, and what they tell",
     "audit/tied.py": "tools that measure one engine alone, and forks whose results nobody tells apart",
     "workload/folder.py": "what files of one engine alone carry in their names, and the rig's word for it",

@@ -12,7 +12,7 @@ from rich.console import Console
 from acidtest import experiment, question
 from acidtest.audit import importers, judge, shown
 from acidtest.audit import unchecked as kit
-from acidtest.audit.bench import Bench, Side
+from acidtest.audit.bench import Bench, Claim, Declared, Setting, Side, Where
 from acidtest.audit.page import write_page
 from acidtest.cli.instead import QUESTIONS, instead
 from acidtest.finding import in_order, waived
@@ -121,6 +121,18 @@ def test_what_is_offered(sides: tuple[Side, ...], words: str) -> None:
     offered = instead(Bench(sides), [], whole=False)
     assert offered is not None
     assert words in offered.command
+
+
+@pytest.mark.parametrize(("varies", "question"), [("", "highest-rate"), ("durability", "durability")])
+def test_a_claim_of_one_engine_is_answered_by_its_own_question(varies: str, question: str) -> None:
+    where = Where("benchmark.toml")
+    declared = Declared(
+        where, varies=(Setting(varies, "", where),) * bool(varies), claims=(Claim(where, ("a", "b"), "faster"),)
+    )
+    sides = (Side("a", "postgresql", "15.18"), Side("b", "postgresql", "15.18"))
+    offered = instead(Bench(sides, factors=frozenset({varies}), declared=declared), [], whole=False)
+    assert offered is not None
+    assert f"--question {question} --engine postgresql-15" in offered.command
 
 
 def test_nothing_is_offered_where_no_engine_is_known() -> None:

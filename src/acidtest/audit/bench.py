@@ -17,6 +17,7 @@ from acidtest import settings
 from acidtest.finding import Evidence
 
 EngineName = str  # the name of one of families.PRODUCTS
+EMPTY = "is empty"  # why a file was not read
 OURS = "acidtest"  # the tool that published what is a row of our own recordings
 
 
@@ -174,7 +175,6 @@ class Write:
     table: str
     keys: tuple[Draw, ...] = ()  # what decides which rows these are, but for rows that the routine itself has inserted
     columns: tuple[tuple[str, tuple[Draw, ...]], ...] = ()  # of an insert: what of it is drawn; "*": of no known column
-    always: str = ""  # of an update: why it is of the same row each time; "" where it is not known to be
     of_row: bool = False  # in a trigger: whether of its table only the row is meant that it is fired for
 
 
@@ -233,28 +233,22 @@ StatementKind = Literal[
     "drive test",  # that the drive is meant to be measured
     "turns",  # of a rotating drive; the value is a minute
     "write-cache",  # that survives a power cut, or may
-    "iops",  # that were paid for; the value is a second
     # What programs, scripts, definitions of services and results have.
     "repeated",  # that runs are made several times; the value is how often
-    "sampled",  # that a program measures one operation several times within a run; the value is how often
-    "tpc-word",  # that a tool prints for a result of its own
     "best-of",  # that a tool shows the best of several runs
-    "error-as-result",  # of a program: what fails is a result, of no time
-    "error-dropped",  # of a program: whether a statement failed is not looked at
+    "tpc-word",  # that a tool prints for a result of its own
+    "reloaded",  # a setting that holds from the next start on, where a script only reloads the server
+    "out of range",  # that a histogram left values out; the value is how many
+    "sampled",  # that a program measures one operation several times within a run; the value is how often
     "unfixed version",  # what is taken in whatever version is the newest
     "platform",  # that a program wrote beside its figures: "arch arm64"
     "composed",  # a compose file that a script starts, by its name; "" of the usual one
     "store",  # that is started in a container, by its name in ``stores``
+    "as-it-comes",  # a store that is started with nothing set, by its name in ``stores``
     "promise",  # what sets when a write of a store, whose name is ``store``, is acknowledged
     "unlogged",  # a table whose rows are in no log
     "volume-elsewhere",  # that is mounted beside the place where its image keeps the data
     "ephemeral",  # data of a container that nothing keeps
-    "opens-sqlite",  # that a program does; the text is what it sets for its connections
-    "set-and-closed",  # by a connection that is closed before it has worked
-    "set-in-pool",  # by whichever connection of a pool is free
-    "think-time",  # of a load generator between two requests
-    "reloaded",  # a setting that holds from the next start on, where a script only reloads the server
-    "out of range",  # that a histogram left values out; the value is how many
 ]
 
 
@@ -328,8 +322,6 @@ class Published:
     flushed: bool = False  # whether the tool itself waited for the drive after each
     engine: EngineName | None = None
     threads: int | None = None  # of the tool
-    skipped: int | None = None  # of an open loop: left out because they would have begun too late
-    retries: int | None = None
     ceiling_ms: float | None = None  # the longest that the tool's histogram tells from longer ones
     warehouses: int | None = None  # of TPC-C's schema
     # What was run, as far as the tool says it.
@@ -395,7 +387,7 @@ class Side:
         return dumped or (not missing and any(one.tells_all for one in self.configurations))
 
     @cached_property
-    def _set(self) -> Mapping[str, list[tuple[int, Configuration, Setting]]]:
+    def set_anywhere(self) -> Mapping[str, list[tuple[int, Configuration, Setting]]]:
         """All that is set anywhere, by name, in order."""
         by_name: dict[str, list[tuple[int, Configuration, Setting]]] = defaultdict(list)
         for order, one in enumerate(self.configurations):
@@ -423,7 +415,7 @@ class Side:
         """
         name = name.lower()
         if database is not None or not (
-            self.aliases and any(setting.section in self.aliases for _, _, setting in self._set.get(name, ()))
+            self.aliases and any(setting.section in self.aliases for _, _, setting in self.set_anywhere.get(name, ()))
         ):
             return self._holds(name, database or "")
         of_each = [self._holds(name, alias) for alias in self.aliases]
@@ -444,7 +436,7 @@ class Side:
 
     def _decided(self, name: str, database: str) -> InForce | None:
         asked: list[tuple[tuple[int, ...], Configuration, Setting]] = []
-        for order, one, setting in self._set.get(name, ()):
+        for order, one, setting in self.set_anywhere.get(name, ()):
             if self._reads(one, setting, database):
                 of_database = one.kind == "databases.conf"
                 rank = (
@@ -535,7 +527,7 @@ class Declared:
 
     where: Where
     title: str = ""
-    varies: tuple[Setting, ...] = ()  # what differs on purpose, each as the name of a Setting; its value is empty
+    varies: tuple[Setting, ...] | None = None  # what differs on purpose, as names of Settings; None: it does not say
     sides: tuple[DeclaredSide, ...] = ()
     machines: tuple[DeclaredMachine, ...] = ()
     claims: tuple[Claim, ...] = ()
@@ -547,7 +539,7 @@ class Declared:
     @property
     def names(self) -> frozenset[str]:
         """What differs on purpose."""
-        return frozenset(one.name for one in self.varies)
+        return frozenset(one.name for one in self.varies or ())
 
     def machine(self, side: DeclaredSide) -> DeclaredMachine | None:
         return next((one for one in self.machines if one.name == side.machine), None)
@@ -568,6 +560,7 @@ class Bench:
     harnesses: Sequence[Harness] = ()
     factors: frozenset[str] = frozenset()
     read: Sequence[tuple[str, str]] = ()  # files that were understood, and as what
+    texts: Sequence[str] = ()  # files whose sentences are not read, those that lie highest first
     unread: Sequence[str] = ()  # files that nothing here understands
     broken: Sequence[Evidence] = ()  # files that should be understood and are not
     passed: Sequence[Evidence] = ()  # what was not opened, or not read to its end, and why

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from acidtest.audit.bench import Bench, Claim, Published
+from acidtest.audit.bench import Bench, Claim, DeclaredSide, Published
 from acidtest.audit.compared import product, without_products
 from acidtest.audit.declared import is_of
 from acidtest.audit.said import rate
@@ -86,7 +86,7 @@ def _weighed(bench: Bench, found: Answer, findings: Sequence[Finding]) -> Answer
     homes = [_files(bench, side, found.claim) for side in found.claim.sides]
     for one in findings:
         places = {said.file for said in one.evidence}
-        if one.rule.name in UNLIKE and not one.waiver and one.severity != "note" and all(places & of for of in homes):
+        if one.rule.name in UNLIKE and not one.waiver and all(places & of for of in homes):
             why = f"{UNLIKE[one.rule.name]}, by the rule {one.rule.name}"
             return Answer(found.claim, "cannot tell", why, found.ratio, found.evidence)
     return found
@@ -115,13 +115,22 @@ def samples(bench: Bench, name: str, claim: Claim) -> Samples:
 
 
 def _results(bench: Bench, name: str, files: Sequence[str]) -> list[Published]:
-    """Of a side those in its files, else those of its engine; else the results of that name."""
+    """Of a side those in its files, else those of its engine, and of no other side; else the results of that name."""
     rested = [one for one in bench.others if not one.planned and (not files or is_of(one.where.file, files))]
-    side = next((one for one in bench.declared.sides if one.name == name), None) if bench.declared else None
-    if side:
-        mine = [one for one in rested if side.files and is_of(one.where.file, side.files)]
-        return mine or [one for one in rested if side.engine and product(one) == side.engine]
-    return [one for one in rested if one.name == name]
+    sides = bench.declared.sides if bench.declared else ()
+    if not _is_side(bench, name):
+        return [one for one in rested if one.name == name]
+
+    def alone(one: Published, among: Sequence[DeclaredSide]) -> bool:
+        return [side.name for side in among if side.engine and product(one) == side.engine] == [name]
+
+    held = [(one, [side for side in sides if side.files and is_of(one.where.file, side.files)]) for one in rested]
+    mine = [one for one, among in held if [side.name for side in among] == [name] or alone(one, among)]
+    return mine or [one for one, among in held if not among and alone(one, sides)]
+
+
+def _is_side(bench: Bench, name: str) -> bool:
+    return bench.declared is not None and any(one.name == name for one in bench.declared.sides)
 
 
 def figure(one: Published, metric: str) -> float | None:
@@ -138,7 +147,9 @@ def answer(bench: Bench, claim: Claim) -> Answer:
     first, second = (samples(bench, side, claim) for side in claim.sides)
     for name, held in zip(claim.sides, (first, second), strict=True):
         if not held:
-            return Answer(claim, "cannot tell", f"no result of {name} has {_called(claim)}")
+            lacks = not _results(bench, name, claim.results) and _is_side(bench, name)
+            none = f"no result belongs to side {name} alone; add it to its files"
+            return Answer(claim, "cannot tell", none if lacks else f"no result of {name} has {_called(claim)}")
     same = [key for key in first if key in second]
     if not same:
         return Answer(claim, "cannot tell", "not the same work: no result of one side was run as one of the other")

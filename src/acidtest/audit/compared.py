@@ -36,8 +36,8 @@ def by_side(bench: Bench, results: Sequence[Published]) -> Mapping[str, list[Pub
     homes = {side.name: side for side in bench.sides if (side.binaries or side.configurations) and side.name}
     by_home: dict[str, list[Published]] = defaultdict(list)
     for one in results:
-        above = {str(folder) for folder in PurePosixPath(one.where.file).parents}
-        mine = [home for home in homes if home in above]
+        above = f"/{PurePosixPath(one.where.file).parent}/"
+        mine = [home for home in homes if f"/{home}/" in above]
         if len(mine) == 1:
             by_home[mine[0]].append(one)
     return by_home if len(by_home) > 1 else {}

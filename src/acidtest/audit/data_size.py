@@ -14,7 +14,7 @@ SYSBENCH_ROW = 240
 PGBENCH_BRANCH = 15_700_000
 YCSB_FIELDS, YCSB_FIELD = 10, 100
 WAREHOUSE = 100_000_000
-OF_WAREHOUSES = frozenset(("hammerdb", "go-tpc", "tpcc-mysql", "benchmarksql"))
+OF_WAREHOUSES = frozenset(("hammerdb",))
 
 
 def known(bench: Bench) -> Iterator[tuple[int, str, Published]]:

@@ -92,7 +92,6 @@ OF_MACHINES: Mapping[str, tuple[StatementKind, float]] = {  # and in what the am
     "write_cache": ("write-cache", 0),
     "memory_gb": ("memory", 2**30),
     "rpm": ("turns", 1),
-    "iops": ("iops", 1),
 }
 
 
@@ -121,7 +120,7 @@ def _check(declared: Declared, sides: Iterable[Side]) -> None:
     known = {name for product in PRODUCTS for name in settings.of(product).known}
     known |= {one.name for side in sides for conf in side.configurations for one in conf.settings}
     problems = Problems()
-    for one in declared.varies:
+    for one in declared.varies or ():
         if one.name not in VARIES and one.name not in known:
             allowed = not_among("varies:", one.written, VARIES)
             problems.add(BadInput(f"{one.where.file}: {allowed}", "or name a setting of the kit"))

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from acidtest.audit.bench import Bench, Where
-from acidtest.audit.repeated import repetitions
+from acidtest.audit.bench import Bench, Published, Where
+from acidtest.audit.repeated import DRIVE_TOOLS, repetitions, uneven
+from acidtest.finding import Evidence
+
+TEXTS_MAX = 20  # that evidence names
+SETTINGS = "settings in force"
+OF_A_SERVER = ("version and build", SETTINGS, "client and its machine", "repetitions")
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,11 @@ def _client(bench: Bench) -> Where | None:
 
 
 def _repeated(bench: Bench) -> Where | None:
-    several = (of[0].where for of in repetitions(bench).values() if len(of) > 1)
-    return _first(several) or _first(one.where for one in bench.others if (one.runs or 0) > 1)
+    if uneven(bench) and not (bench.declared and bench.declared.repetitions):
+        return None
+    several = (of[0].where for of in repetitions(bench, timed=True).values() if len(of) > 1)
+    counted = (one.where for one in bench.others if (one.runs or 0) > 1 or (one.told and (one.repetition or 0) > 1))
+    return _first(several) or _first(counted) or _said("repeated")(bench)
 
 
 LOOKS: Mapping[str, tuple[Look, str]] = {
@@ -87,12 +95,38 @@ LOOKS: Mapping[str, tuple[Look, str]] = {
     "file system and its options": (_any(_said("file-system"), _mounted), "file_system"),
     "kernel": (_any(_machine("system"), _platform("system", "kernel", "os", "platform")), "system"),
     "version and build": (_versions, 'engine = "… 1.2.3"'),
-    "settings in force": (_settings, ""),
+    SETTINGS: (_settings, ""),
     "client and its machine": (_client, "client"),
-    "repetitions": (_any(_repeated, _said("repeated")), ""),
+    "repetitions": (_repeated, ""),
 }
+
+
+def of_drives(bench: Bench) -> bool:
+    """Whether drives were measured, and no server."""
+    return bool(bench.others) and all(one.tool in DRIVE_TOOLS for one in bench.others)
 
 
 def table(bench: Bench) -> list[Item]:
     """All that should be disclosed, and where it is."""
-    return [Item(what, look(bench), line) for what, (look, line) in LOOKS.items()]
+    wanted = [what for what in LOOKS if not (of_drives(bench) and what in OF_A_SERVER)]
+    return [Item(what, LOOKS[what][0](bench), LOOKS[what][1]) for what in wanted]
+
+
+def measured(bench: Bench) -> list[Evidence]:
+    """Where results lie, where runs are started, and the texts that may tell in a sentence what no file records.
+    Nothing where nothing was measured."""
+    if all(one.planned for one in bench.others) and not bench.texts:
+        return []  # nothing is published
+    by_file: dict[str, Published] = {}
+    for one in sorted(bench.others, key=lambda one: one.planned):
+        by_file.setdefault(one.where.file, one)
+    said = [
+        one.where.says(
+            f"{one.tool or 'a run'} is started here"
+            if one.planned
+            else " of ".join(filter(None, ("a result", one.tool)))
+        )
+        for one in by_file.values()
+    ]
+    prose = "its sentences are not read: what they tell is to be declared in benchmark.toml"
+    return [*said, *(Evidence(prose, text) for text in bench.texts[:TEXTS_MAX])] if said else []

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Set
 from dataclasses import replace
 from statistics import fmean
 
+from acidtest.audit import compared
 from acidtest.audit.bench import Bench, Published
 
 DRIVE_TOOLS = frozenset(("fio", "pg_test_fsync", "dd", "hdparm", "crystaldiskmark", "ioping"))
@@ -15,6 +16,7 @@ CONFIGURED = re.compile(r"conf|cnf|\bini\b|server|setup", re.IGNORECASE)  # what
 RUN = re.compile(
     r"(?:run|round|iteration|trial|attempt|pass|repetition|test) {0,2}(?:no\.?|#)? {0,2}\d{1,5}\b|#\d{1,5}\b"
 )
+REPEATED = 3  # times: fewer show nothing of how far apart they lie
 SHORT_S = 60.0  # of a run of a database: caches fill, and nothing that is put off has been done
 PROSE = re.compile(r"\.(?:md|markdown|rst|adoc|html?)$", re.IGNORECASE)
 NUMBERS = re.compile(r"(\d{1,9})")
@@ -25,10 +27,13 @@ STAMP = re.compile(
 VERSION = re.compile(r"(?:^|[^a-z])(?:v|version|pg|fb|mysql|mariadb|postgresql|firebird)[-_]?$", re.IGNORECASE)
 
 
-def repetitions(bench: Bench, drives: Collection[str] = ()) -> dict[tuple[object, ...], list[Published]]:
+def repetitions(
+    bench: Bench, drives: Collection[str] = (), *, timed: bool = False
+) -> dict[tuple[object, ...], list[Published]]:
     """Rates that are of one kind as far as can be told, in order: of one file, or of files whose names differ in one
     number only, which counts from 0 or 1 on and is none of a version or of a side; with the same tool, workload,
-    clients and rate. Of tools for drives only those of ``drives``."""
+    clients and rate. Of tools for drives only those of ``drives``; with ``timed`` also results that are
+    times alone, and what a text quotes under one heading: those may be repetitions, or what is compared."""
     results = {one.where.file for one in bench.published}
     others = {*bench.unread, *(name for name, _ in bench.read)} - results
     others |= {one.where.file for side in bench.sides for one in side.configurations}
@@ -38,9 +43,13 @@ def repetitions(bench: Bench, drives: Collection[str] = ()) -> dict[tuple[object
     for of_tool in bench.measured:
         one = of_tool if of_tool.rate or not of_tool.series else replace(of_tool, rate=fmean(of_tool.series))
         of_drive = one.unit in ("writes", "flushes") or one.tool in DRIVE_TOOLS
-        if one.rate and (not of_drive or one.tool in drives):
+        is_one = one.rate or (timed and (one.took_s or one.latency_ms))
+        if is_one and (not of_drive or one.tool in drives):
             script = one.script or _own_name(one)
-            what = (one.tool, one.engine, one.unit, script, one.scale, one.warehouses, _place(one))
+            if not one.rate and not one.tool:
+                script = NUMBERS.sub("#", script)  # "[3] insert" is the third of them
+            kind_of = "rate" if one.rate else "took" if one.took_s else "latency"
+            what = (kind_of, one.tool, one.engine, one.unit, script, one.scale, one.warehouses, _place(one))
             by_kind[(*what, one.terminals, one.asked_rate, one.query_mode, one.isolation, one.reconnects)].append(one)
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for kind, alike in by_kind.items():
@@ -51,10 +60,30 @@ def repetitions(bench: Bench, drives: Collection[str] = ()) -> dict[tuple[object
         for stem, _, one in sorted(placed, key=lambda of: (*of[:2], of[2].where.line or 0)):
             # A text quotes what it compares: outputs in one without headings are of no kind that can be told.
             # An excerpt that names neither workload nor clients may be of any run.
-            told = one.under and (one.script or one.terminals)
+            told = (one.under and (one.script or one.terminals)) if timed else RUN.search(one.under.lower())
             quoted = PROSE.search(one.where.file) is not None and not told
             groups[*kind, stem, one.where.line if quoted else None].append(one)
     return groups
+
+
+def uneven(bench: Bench) -> list[tuple[str, list[Published]]]:
+    """The results of each side, or of each row whose runs are counted, of one piece of work that was repeated on one
+    of them and not on another; the least often measured first."""
+    named = [(side, one) for side, of in compared.by_side(bench, bench.measured).items() for one in of]
+    named += [(one.name, one) for one in bench.others if one.told and one.repetition is not None]
+    work: dict[tuple[object, ...], dict[str, list[Published]]] = defaultdict(lambda: defaultdict(list))
+    for name, one in named:
+        kind = one.tool, one.unit, one.script, one.scale, one.terminals, one.asked_rate, one.measured_s
+        work[kind][name].append(one)
+    together = {one.where: kind for kind, of in repetitions(bench, timed=True).items() for one in of}
+    for of_sides in work.values():
+        ranked = sorted(of_sides.items(), key=lambda of: len(of[1]))
+        least, most = ranked[0][1], ranked[-1][1]
+        one_kind = len({together.get(one.where) for one in most}) == 1 and most[0].where in together
+        numbered = len({one.repetition for one in most if one.told}) == len(most)  # else they differ in something more
+        if len(least) < REPEATED <= len(most) and (one_kind or numbered):
+            return ranked
+    return []
 
 
 def _place(one: Published) -> str:

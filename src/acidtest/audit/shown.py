@@ -173,8 +173,8 @@ def as_json(
 
 
 def disclosed_of(bench: Bench) -> list[disclosed.Item]:
-    """Nothing of a run of ours, whose recordings have all of it, or where there is no result."""
-    return disclosed.table(bench) if any(not one.planned for one in bench.others) else []
+    """Nothing of a run of ours, whose recordings have all of it."""
+    return [] if bench.read and all(kind == "journal" for _, kind in bench.read) else disclosed.table(bench)
 
 
 def _read(bench: Bench) -> list[dict[str, Any]]:

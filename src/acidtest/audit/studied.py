@@ -1,4 +1,5 @@
-"""Whether durability is what a kit compares: then one side that gives it up is no fault, but the point."""
+"""Whether durability seems to be what a kit compares: what names and tables announce is shown, as long as the study
+declares nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from acidtest.audit.bench import Bench, Side
+from acidtest.finding import listed
 from acidtest.formats import linear
 
 # What decides about a commit or a page, as settings and people call it.
@@ -26,18 +28,15 @@ NAMED = re.compile(
 )
 
 
-def durability(bench: Bench) -> bool:
-    """Whether it is declared, or a table has a column of its levels."""
-    if "durability" in bench.factors:
-        return True
+def meant(bench: Bench, sides: Sequence[Side]) -> str:
+    """By what a difference between sides of one engine seems to be meant; "" by nothing, or where it is declared what
+    varies."""
+    if (bench.declared and bench.declared.varies is not None) or len({(one.engine, one.version) for one in sides}) > 1:
+        return ""
+    if len(sides) > 1 and all(NAMED.search(side.name) for side in sides):
+        return f"the sides are named {listed(side.name for side in sides)}"
     for row in bench.rows:
         for at, head in enumerate(row.head[: len(row.cells)]):
             if HEAD.fullmatch(head.strip("*_` ")) and LEVELS.fullmatch(row.cells[at].strip("*_` ")):
-                return True
-    return False
-
-
-def by_name(sides: Sequence[Side]) -> bool:
-    """Whether sides of one engine are called after it: "sync_on" and "sync_off"."""
-    one_engine = len({(side.engine, side.version) for side in sides}) == 1
-    return one_engine and len(sides) > 1 and all(NAMED.search(side.name) for side in sides)
+                return "a table has a column of its levels"
+    return ""

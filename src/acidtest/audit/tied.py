@@ -97,17 +97,17 @@ def _without_strangers(bench: Bench, groups: list[tuple[list[Side], bool]]) -> l
     named = {product(one) for one in results} - {None}
     if not tied:
         return groups
-    used = {_top(one.where.file) for one in results} | {_top(side.name) for sides in tied for side in sides}
+    used = {top(one.where.file) for one in results} | {top(side.name) for sides in tied for side in sides}
     left = []
     for sides, known in groups:
         if sides in tied or (known and any(side.engine in named for side in sides)):
             left.append((sides, known))
-        elif mine := [side for side in sides if not (_is_deep_file(side) and _top(side.name) not in used)]:
+        elif mine := [side for side in sides if not (_is_deep_file(side) and top(side.name) not in used)]:
             left.append((mine, known))
     return left or groups
 
 
-def _top(name: str) -> str:
+def top(name: str) -> str:
     return name.partition("/")[0] if "/" in name else ""
 
 

@@ -76,6 +76,7 @@ def _command(root: Any, words: list[str]) -> TyperCommand | TyperGroup | None:
 
 
 def _unknown(name: str) -> BadInput:
+    from acidtest.audit.importers import declaration
     from acidtest.reference.find import near
     from acidtest.reference.words import words
 
@@ -83,6 +84,8 @@ def _unknown(name: str) -> BadInput:
         return BadInput(f"help: {name} is an engine, and no key", f"acidtest engines settings {name}")
     if name in words("rules"):
         return BadInput(f"help: {name} is a rule of the audit, and no key", "acidtest audit --rules lists them")
+    if name.rpartition(".")[2] in declaration.ALL_KEYS:
+        return BadInput(f"help: {name} is a key of benchmark.toml, and of no experiment", "acidtest help docs/AUDIT.md")
     nearest = near(name, (*COMMANDS, *shipped.pages()))
     meant = f" (did you mean {' or '.join(nearest)}?)" if nearest else ""
     return BadInput(

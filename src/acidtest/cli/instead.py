@@ -9,12 +9,14 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from acidtest.audit.bench import Bench, Side
+from acidtest.audit.declared import VARIES
 from acidtest.audit.rules.builds import named
 from acidtest.audit.shown import Instead
 from acidtest.errors import AcidtestError
 from acidtest.families import SERVERS, of_word
 from acidtest.finding import Finding
 from acidtest.reference.words import words
+from acidtest.words import counted
 
 FILE = "fair.toml"
 ENGINES_MAX = 6
@@ -33,6 +35,10 @@ QUESTIONS = {  # of acidtest.question, those that may answer it: what they ask h
         "What does a durability level cost?",
         "With the promise of a commit as a factor, so that it stands beside each rate.",
     ),
+    "highest-rate": (
+        "Which of these configurations reaches the higher rate?",
+        "With what the sides differ in written under [factors], and all else alike, in an order drawn by lot.",
+    ),
 }
 
 
@@ -45,7 +51,7 @@ def instead(bench: Bench, findings: Sequence[Finding], *, whole: bool) -> Instea
     if not named_so:
         return None
     lacking = [name for name, word in by_side.items() if not word]
-    name = _question(named_so, spoken)
+    name = _question(named_so, spoken, bench)
     ids, urls = [word for word in named_so if "://" not in word], [word for word in named_so if "://" in word]
     if name != "build":
         ids, urls = ids[:1], []
@@ -56,6 +62,9 @@ def instead(bench: Bench, findings: Sequence[Finding], *, whole: bool) -> Instea
     command += [part for url in urls for part in ("--server", url)]
     text = _text(name, [*ids, *urls]) if whole else ""
     asks, why = QUESTIONS[name]
+    terminals = {one.terminals for one in bench.measured if one.terminals}
+    if name == "highest-rate" and len(terminals) == 1:
+        why += f" The kit's own results are of {counted(terminals.pop(), 'terminal')}."
     if lacking and name == "build":
         why += f" Without {', '.join(dict.fromkeys(lacking))}, which acidtest does not run."
     return Instead(asks, why, shlex.join([*command, "--yes"]), text)
@@ -76,10 +85,14 @@ def _text(question: str, words: Sequence[str]) -> str:
         return ""
 
 
-def _question(words: Sequence[str], spoken: Collection[str]) -> str:
+def _question(words: Sequence[str], spoken: Collection[str], bench: Bench) -> str:
     if len(words) > 1:
         return "build"
-    return "page-and-cache" if PAGES & set(spoken) else "durability"
+    if PAGES & set(spoken):
+        return "page-and-cache"
+    varied = bench.declared.varies if bench.declared else None
+    other = varied is not None and "durability" not in bench.factors and not {*VARIES["durability"].rules} & {*spoken}
+    return "highest-rate" if other and bench.declared and bench.declared.claims else "durability"
 
 
 def _word(side: Side) -> str:

@@ -11,18 +11,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from acidtest.audit import declared
-from acidtest.audit.bench import Account, Bench, Harness, Mount, Published, Routine, Side, Statement, TableRow
-from acidtest.audit.importers import (
-    configurations,
-    declaration,
-    engines,
-    headings,
-    known,
-    left_over,
-    named,
-    tables,
-    used,
-)
+from acidtest.audit.bench import EMPTY, Account, Bench, Harness, Mount, Published, Routine, Side, Statement, TableRow
+from acidtest.audit.importers import configurations, declaration, dumps, engines, known, left_over, named, tables, used
 from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
 from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
@@ -73,6 +63,8 @@ def read(root: Path) -> Bench:
                 understood.append((file.name, kind))
             elif file.notes:
                 pass  # they say why
+            elif not file.size:
+                walk.passed.append(Evidence(EMPTY, file.name))
             elif known.is_prose(file.base):
                 walk.passed.append(Evidence(PROSE, file.name))
             elif file.size > SEARCHED_BYTES:
@@ -98,6 +90,9 @@ def read(root: Path) -> Bench:
         rows=of(TableRow),
         harnesses=of(Harness),
         read=understood,
+        texts=sorted(
+            (name for name, file in files.items() if known.is_prose(file.base)), key=lambda one: one.count("/")
+        ),
         unread=unread,
         broken=[*broken, *walk.unreadable],
         passed=walk.passed,
@@ -106,6 +101,7 @@ def read(root: Path) -> Bench:
     said = declaration.read(files.get(declaration.NAME))
     if said is None:
         return bench
+    declaration.check_published(said, files)
     mine = [name for one in said.sides for name in one.files]
 
     def sides_of(names: Sequence[str]) -> list[Side]:
@@ -156,6 +152,9 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
             other = other or importer.kind
         else:
             kind, together = kind or importer.kind, importer.together
+    # What an engine says of a setting is no figure that was measured.
+    said = dumps.lines(parts)
+    parts = [one for one in parts if not (isinstance(one, Published) and one.where.line in said)]
     return kind or other, _placed(file, parts)
 
 
@@ -164,7 +163,7 @@ def _placed(file: File, parts: list[Part]) -> list[Part]:
     what tells one from another there."""
     if not any(isinstance(one, Published) for one in parts):
         return parts
-    above = headings.of_lines(file.lines) if tables.PROSE.fullmatch(file.base) else []
+    above = tables.headings(file.lines) if tables.PROSE.fullmatch(file.base) else []
     placed = (
         replace(one, under=above[one.where.line - 1])
         if isinstance(one, Published) and one.where.line and one.where.line <= len(above)

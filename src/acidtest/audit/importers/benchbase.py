@@ -10,8 +10,8 @@ from acidtest.audit.amounts import number, whole
 from acidtest.audit.bench import EngineName, Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import SERIES_MAX, load, table
-from acidtest.audit.importers.outputs import Samples, cells, line_of, picked, sampled
+from acidtest.audit.importers.outputs import SERIES_MAX, cells, line_of, picked, sampled
+from acidtest.audit.importers.trees import load_json, table
 from acidtest.families import PRODUCTS
 
 ENGINES: dict[str, EngineName] = {
@@ -34,13 +34,12 @@ SUMMARY_LINES_MAX = 40
 DISTRIBUTION = re.compile(r"\[min=[\d.]{1,20}, 25th=.{1,400}\]")
 PAIR = re.compile(r"(\w{1,10})=([\d.]{1,20})")
 TPCC = "tpcc"  # as BenchBase calls it
-RAW_HEAD = "Transaction Type Index,Transaction Name,"
 
 
 def _summary(file: File) -> Sequence[Published] | None:
     if b'"Throughput (requests/second)"' not in file.head or file.head.lstrip()[:1] != b"{":
         return None
-    summary = table(load(file))
+    summary = table(load_json(file.text))
     throughput, goodput = (number(summary.get(f"{name} (requests/second)")) for name in ("Throughput", "Goodput"))
     if throughput is None:
         raise Broken("is a summary of BenchBase without a throughput")
@@ -139,21 +138,7 @@ def _series(file: File) -> Sequence[Published] | None:
     return [Published(file.at(1), "benchbase", file.base, series=series, interval_s=step if step > 0 else 1.0)]
 
 
-def _raw(file: File) -> Sequence[Published] | None:
-    """``raw.csv``: a transaction each line, its time "microseconds" by name and seconds by nature."""
-    if not file.first_lines or not file.first_lines[0].startswith(RAW_HEAD):
-        return None
-    samples = Samples()
-    for line, row in cells(file):
-        start, latency = sampled(row, line, *list(row)[2:4]) if len(row) > 3 else (None, None)
-        if start is None or latency is None:
-            raise Broken("holds a line without start and latency", line)
-        samples.add(start + latency / 1e6, latency / 1000)
-    return samples.published(file, "benchbase", latency_from="actual start")
-
-
 SUMMARY = Importer("BenchBase summary", _summary)
 SERIES = Importer("BenchBase results", _series)
 OLD_SUMMARY = Importer("OLTP-Bench summary", _old_summary)
 PARAMETERS = Importer("BenchBase configuration", _parameters)
-RAW = Importer("BenchBase transactions", _raw)

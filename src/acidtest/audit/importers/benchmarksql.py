@@ -3,15 +3,19 @@ generateReport.sh makes of them. See src/client/jTPCC.java and jTPCCResult.java.
 
 from __future__ import annotations
 
+import math
 import re
+from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from acidtest.audit.amounts import NUMBER, number
 from acidtest.audit.bench import EngineName, Published
 from acidtest.audit.importers import commands, outputs
-from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.outputs import N, Output, Row, Run, Samples
+from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.outputs import N, Output, Row, Run
 from acidtest.families import PRODUCTS
 
 # "11:38:09,554 [Thread-7] INFO   jTPCC : Term-00, Measured tpmC (NewOrders) = 44511.25"; of 6: "… main, warehouses=10"
@@ -89,23 +93,35 @@ def _result(file: File) -> Sequence[Published] | None:
     """A transaction each line: milliseconds since the start, and what it took."""
     if not file.first_lines or not file.first_lines[0].lower().startswith(RESULT_HEAD):
         return None
-    samples = Samples()
-    done = orders = 0
+    seconds: Counter[int] = Counter()
+    latencies = array("f")
+    failed = orders = 0
     for at, row in outputs.cells(file):
         elapsed, latency = outputs.sampled(row, at, "elapsed", "latency")
         kind = row.get("ttype", "").strip().lower()
         if row.get("error", "").strip() not in ("0", ""):
-            samples.failed += 1
+            failed += 1
         elif kind != BACKGROUND:
-            done += 1
             orders += kind == "new_order"
-            samples.add(elapsed / 1000, latency)
-    measured = float(samples.seconds.seconds)
-    rate = done / measured if measured else None
-    return samples.published(
-        file, "benchmarksql", script="TPC-C", errors=samples.failed, rate=rate, tpm=60 * rate if rate else None,
-        nopm=60 * orders / measured if measured else None,
-    )  # fmt: skip
+            seconds[int(elapsed / 1000)] += 1
+            latencies.append(latency)
+    if not seconds:
+        return [Published(file.at(1), "benchmarksql", file.base, script="TPC-C", errors=failed)]
+    begun, measured = min(seconds), max(seconds) - min(seconds) + 1
+    if measured > outputs.SERIES_MAX:
+        raise Broken(f"holds times that lie {measured:,} seconds apart")
+    rate = len(latencies) / measured
+    in_order = sorted(latencies)
+    at_share = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
+    return [
+        Published(
+            file.at(1), "benchmarksql", file.base, script="TPC-C", errors=failed, rate=rate, tpm=60 * rate,
+            nopm=60 * orders / measured, measured_s=float(measured),
+            latency_ms={"mean": fmean(in_order)}
+            | {name: in_order[math.ceil(share * len(in_order)) - 1] for name, share in at_share.items()},
+            series=tuple(float(seconds[begun + n]) for n in range(1, measured - 1)),  # without those that are not whole
+        )
+    ]  # fmt: skip
 
 
 def _report(file: File) -> Sequence[Published] | None:

@@ -18,6 +18,7 @@ ASSIGNED = re.compile(
     r"\s*([A-Za-z_][\w.-]{1,63})\s{0,40}+(?:=|(?<=\s))\s{0,40}+"
     r"('(?:[^']|''){0,1000}'|\"[^\"]{0,1000}\"|[^#;=\s][^#;=]{0,1000}?)?\s{0,40}+(?:[#;].*|(?<=\s)-- .*)?"
 )
+REMARK = re.compile(r"(?<=[\w\"'])\s{1,9}[(*].{0,200}")  # "3221225472 (3G) * (Default: 128M)"
 BARE = re.compile(r"\s*([A-Za-z][\w-]{1,63})\s*")
 
 
@@ -47,21 +48,24 @@ def of_lines(
     set_: list[Setting] = []
     apart: list[Setting] = []
     other = 0
+    options = False
     for offset, line in enumerate(lines):
         bare = line[:LINE_MAX].strip().removeprefix("export ")
         if not bare or bare[0] in "#;" or SECTION.fullmatch(bare):
             continue
+        if bare.startswith("--"):  # of a command of which only these lines are shown
+            options, bare = True, bare[2:].rstrip("\\\"' ")
         match = ASSIGNED.fullmatch(bare)
         if match is None or not match[2]:
             other += 1
             continue
-        written, value = match[1], match[2].replace("''", "'").strip("'\"").strip()
+        written, value = match[1], REMARK.sub("", match[2]).replace("''", "'").strip("'\"").strip()
         where = file.at(first if same_line else first + offset)
         set_.append(Setting(known.spelled(written), value, where, written))
         if "=" not in bare[: match.start(2)]:
             apart.append(set_[-1])
     votes = Counter(owner for one in set_ if (owner := known.owner(one.written)))
-    engine = votes.most_common(1)[0][0] if votes else known.called(context)
+    engine = votes.most_common(1)[0][0] if votes else None if options else known.called(context)
     if other > len(set_) or engine is None:
         return
     # Only PostgreSQL has values without a "=": "wal_level minimal". "FLUSH PRIVILEGES" sets nothing.

@@ -1,8 +1,7 @@
 """Command lines and scripts that start a benchmark: what they ask for is what was run, as far as no result says it.
 
 ``TOOLS`` says of each tool how it is called and which of ``Published``'s fields its options are; any other option is a
-parameter, as it is written. See the manuals of pgbench, sysbench, mysqlslap, YCSB, go-tpc, tpcc-mysql, fio, dd, k6 and
-HammerDB.
+parameter, as it is written. See the manuals of pgbench, sysbench, YCSB, fio, dd, k6 and HammerDB.
 """
 
 from __future__ import annotations
@@ -140,19 +139,9 @@ def _long(words: Sequence[str]) -> list[str]:
     return [f"--{word}" if "=" in word and word[0] != "-" and "-p" in before else word for word in longer]
 
 
-def _go_tpc(asked: Asked, rest: list[str]) -> Asked:
-    script = next((word for word in rest if word in ("tpcc", "tpch", "ch", "rawsql", "ycsb")), "")
-    phase = next(({"phase": word} for word in rest if word in ("prepare", "cleanup", "check")), {})
-    return asked | {"script": script, "scale": asked.get("warehouses", "10" if script == "tpcc" else "")} | phase
-
-
 def _fio(asked: Asked, rest: list[str]) -> Asked:
     jobs = any(word.endswith((".fio", ".job")) for word in rest)
     return asked if asked.get("rw") or asked.get("readwrite") or jobs else {}
-
-
-def _mysqlslap(asked: Asked, rest: list[str]) -> Asked:
-    return asked | {"script": asked.get("query", "") or ("auto-generate-sql" if "auto-generate-sql" in asked else "")}
 
 
 def _k6(asked: Asked, rest: list[str]) -> Asked:
@@ -214,16 +203,6 @@ TOOLS = (
     Tool("ycsb", rf"{BEGINS}(?:ycsb(?:\.sh|\.bat)?|go-ycsb)(?=\s+(?:load|run)\s)", "operations", {
         "terminals": "threads threadcount", "asked_rate": "target", "script": "P", "scale": "recordcount",
     }, "s load t", "s t", _ycsb),
-    Tool("mysqlslap", rf"{BEGINS}(?:mysqlslap|mariadb-slap)(?=\s+-)", "queries", {
-        "terminals": "c concurrency", "iterations": "i", "query": "q", "engine": "e", "delimiter": "F",
-        "auto-generate-sql": "a",
-    }, "a auto-generate-sql no-drop debug-info verbose v T", "S socket", _mysqlslap),
-    Tool("go-tpc", rf"{BEGINS}(?:go-tpc|tiup bench)(?=\s+(?:tpcc|tpch|ch|-))", "transactions", {
-        "terminals": "T threads", "measured_s": "time", "ignored errors": "ignore-error",
-    }, "wait dropdata ignore-error silence", "D", _go_tpc),
-    Tool("tpcc-mysql", rf"{BEGINS}tpcc_start(?=\s+-)", "transactions", {
-        "warehouses": "w", "terminals": "c", "warmup_s": "r", "measured_s": "l", "interval": "i",
-    }, aside="d S f t", read=lambda asked, rest: asked | {"script": "tpcc", "scale": asked.get("warehouses", "")}),
     Tool("fio", rf"{BEGINS}fio(?=\s+[-\w])", "operations", {
         "jobs": "numjobs", "measured_s": "runtime", "warmup_s": "ramp_time", "asked_rate": "rate_iops",
         "script": "name",
@@ -233,7 +212,7 @@ TOOLS = (
         "terminals": "vus u", "measured_s": "duration d", "iterations": "i", "asked_rate": "rps",
     }, "q quiet no-summary insecure-skip-tls-verify", "e o", _k6),
 )  # fmt: skip
-_, SYSBENCH, YCSB, _, _, _, FIO, _, _ = TOOLS
+_, SYSBENCH, YCSB, FIO, _, _ = TOOLS
 sysbench, ycsb, fio = SYSBENCH.asked, YCSB.asked, FIO.asked
 CALLED = {tool.name: re.compile(tool.called) for tool in TOOLS}
 
@@ -241,7 +220,7 @@ CALLED = {tool.name: re.compile(tool.called) for tool in TOOLS}
 
 # Their names, to find out quickly that none is there.
 NAMED = linear.compile(
-    r"(?:pgbench|sysbench|ycsb(?:\.sh|\.bat)?|mysqlslap|mariadb-slap|go-tpc|tiup bench|tpcc_start|fio|dd|k6)"
+    r"(?:pgbench|sysbench|ycsb(?:\.sh|\.bat)?|fio|dd|k6)"
     r"(?:\.exe)?\s+[\w/.$\"-]"
     r"|(?:pgbench|sysbench|PGBENCH|SYSBENCH)[A-Za-z_]{0,20}\}?\"?\s+-"
     r"|(?:pgbench|sysbench)[\"'],\s?f?[\"']"

@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from acidtest.audit import stores
 from acidtest.audit.bench import Configuration, Database, Mount, Source, Statement, Where
 from acidtest.audit.importers import blocks, documents, known, server_commands
-from acidtest.audit.importers.documents import Node
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.shell import resolved
+from acidtest.audit.importers.trees import Node
+from acidtest.families import PRODUCTS
 
-HINTS = ("mysql", "mariadb", "percona", "postg", "timescale", "pgvector", "citus", "spilo", "firebird")
+HINTS = (*stores.BY_WORD, "mysql", "mariadb", "percona", "postg", "timescale", "pgvector", "citus", "spilo", "firebird")
 CONTAINER = re.compile(
     r"^[ \t]{0,80}-?[ \t]{0,20}[\"']?(?:services|image|kind|containers)[\"']?[ \t]{0,20}:"
     r"|\"(?:services|image)\"[ ]{0,3}:",
@@ -44,6 +46,7 @@ OFFICIAL = re.compile(
 )
 # A variable or an option by which the data are kept elsewhere.
 ELSEWHERE = re.compile(r"PGDATA|DATADIR|DATA_DIR|data_directory|datadir|dbpath|(?:^|\s)-D(?:\s|=|/)|--config|-f\s")
+ACCESS = re.compile(r"USER|PASS|DATABASE|(?:^|_)DB(?:_|$)|HOST|PORT|^TZ$", re.IGNORECASE)
 MOVED_IN = 18  # the version of PostgreSQL from which on its image keeps data elsewhere
 Part = Configuration | Mount | Database | Statement
 
@@ -90,7 +93,7 @@ def _container(node: Node, image: str, keys: Sequence[str], file: File, held: di
     places: dict[str, Where] = {}
     variables = node.get(keys[0])
     # A mapping, a list of "NAME=value", or Kubernetes' list of name and value.
-    pairs = [(key, one.text or "", one.line) for key, one in variables.mapping().items()] if variables else []
+    pairs = [(key, one.text or "", one.line) for key, one in variables.pairs.items()] if variables else []
     for one in variables or ():
         name, _, value = (one.text or "").partition("=")
         pairs.append((name or one.says("name"), value or one.says("value"), one.line))
@@ -103,7 +106,7 @@ def _container(node: Node, image: str, keys: Sequence[str], file: File, held: di
 def _compose(root: Node, file: File) -> Iterator[Part]:
     services = root.get("services")
     # Version 1 had no "services": each key is one.
-    of = services.mapping() if services is not None else {k: v for k, v in root.mapping().items() if v.says("image")}
+    of = services.pairs if services is not None else {k: v for k, v in root.pairs.items() if v.says("image")}
     beside = file.beside(".env")
     lines = beside.lines if beside is not None and beside.size <= ENV_BYTES_MAX else []
     held = {m[1]: m[2].strip().strip("\"'") for line in lines if (m := ENV_LINE.fullmatch(line))}
@@ -116,6 +119,7 @@ def _compose(root: Node, file: File) -> Iterator[Part]:
                 continue
         one = _container(service, image, ("environment", "entrypoint", "command"), file, held)
         yield from _misplaced(service, one, file, held)
+        yield from _as_it_comes(root, service, one, file, held)
         profiles = [profile.text or "" for profile in service.get("profiles") or ()]
         if server_commands.image(image) is None or (profiles and all(map(ASIDE.fullmatch, profiles))):
             continue
@@ -130,6 +134,16 @@ def _ends(volume: Node, held: dict[str, str]) -> tuple[str, str]:
         return resolved(volume.says("source"), held), resolved(volume.says("target"), held)
     source, _, target = resolved(volume.text, held).partition(":")
     return source, target.partition(":")[0]
+
+
+def _as_it_comes(root: Node, service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
+    """A store, of which no engine is ours, that is told nothing but who may connect."""
+    store = stores.named_in(one.image.rpartition("/")[2]) - set(PRODUCTS)
+    told = one.words or any(not ACCESS.search(name) for name in one.environment)
+    given = any(service.get(key) is not None for key in ("build", "env_file", "extends", "configs"))
+    if store and not (told or given or any(_volumes(root, service, file, held)[1:])):
+        where = service.get("image") or service
+        yield Statement(file.at(where.line), "as-it-comes", store.pop())
 
 
 def _misplaced(service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
@@ -174,8 +188,8 @@ def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tup
 def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]:
     """The containers of one object, wherever its kind keeps them; a name for each from the object's."""
     for _, node in documents.walk(root):
-        containers = node.mapping().get("containers")
-        volumes = {one.says("name"): one for one in node.mapping().get("volumes") or ()}
+        containers = node.pairs.get("containers")
+        volumes = {one.says("name"): one for one in node.pairs.get("volumes") or ()}
         for one in containers if containers is not None and containers.is_list else ():
             image = one.says("image")
             if server_commands.image(image) is None:
@@ -208,7 +222,7 @@ def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]
 
 
 def _config_map(root: Node, file: File, side: str) -> Iterator[Configuration]:
-    for key, value in (root.get("data") or root).mapping().items():
+    for key, value in (root.get("data") or root).pairs.items():
         if value.text is not None and "\n" in value.text:
             # A block's first line is the one after its key.
             lines, first = value.text.split("\n"), value.line + 1

@@ -12,21 +12,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acidtest.audit.bench import Claim, ClaimKind, Declared, DeclaredMachine, DeclaredSide, Setting, Where
+from acidtest.audit.importers import known
 from acidtest.audit.importers.file import Broken, File, Importer, Part, Spent
 from acidtest.errors import BadInput, Problems, nearest, not_among
 from acidtest.families import PRODUCTS
 from acidtest.formats import linear
-from acidtest.words import harmless
+from acidtest.words import counted, harmless
 
 NAME = "benchmark.toml"
 DOCS = "acidtest help docs/AUDIT.md has its keys"
 KEYS = ("title", "varies", "measures", "database_mb", "repetitions", "client", "sides", "machines", "claim")
 OURS = frozenset(KEYS) - {"title"}  # by which it is known
 SIDE_KEYS = ("engine", "files", "machine")
-AMOUNTS = ("cores", "memory_gb", "rpm", "iops")
+AMOUNTS = ("cores", "memory_gb", "rpm")
 MACHINE_KEYS = (*AMOUNTS, "processor", "drive", "write_cache", "file_system", "system", "instance")
 CLAIM_KEYS = ("sides", "is", "by", "metric", "text", "published", "results")
 KINDS: tuple[ClaimKind, ...] = ("faster", "slower", "equal")
+ALL_KEYS = frozenset((*KEYS, *SIDE_KEYS, *MACHINE_KEYS, *CLAIM_KEYS))
 METRIC = linear.Pattern(r"rate|took|mean|max|p\d{2}(?:\.\d{1,3})?")
 BYTES_MAX = 1 << 20
 SHOWN_MAX = 60
@@ -192,7 +194,9 @@ def _declared(whole: _Table) -> Declared:
         varies=tuple(
             Setting(word.lower().replace("-", "_").replace(" ", "_"), "", table.where("varies"), word)
             for word in table.texts("varies")
-        ),
+        )
+        if "varies" in table.values
+        else None,
         sides=tuple(sides),
         machines=tuple(machines),
         claims=tuple(_claim(of_claims.table(number, one, CLAIM_KEYS)) for number, one in enumerate(claims)),
@@ -250,6 +254,25 @@ def _claim(table: _Table) -> Claim:
         published=table.text("published"),
         results=table.files("results"),
     )
+
+
+PLACE = linear.Pattern(r"([^\s:]{1,200}\.\w{1,10})(?::(\d{1,9}))?")
+
+
+def check_published(declared: Declared, files: Mapping[str, File]) -> None:
+    """Raises BadInput for a file or a line of the kit that a claim names and that is not there."""
+    problems = Problems()
+    for one in declared.claims:
+        place = PLACE.fullmatch(one.published)
+        if not place or not (place[2] or known.is_prose(place[1])):
+            continue  # a talk, an address
+        at, file = f"{declared.where.file}: published: ", files.get(place[1])
+        if file is None:
+            problems.add(BadInput(f"{at}{_cut(place[1])} is not in the kit", "name a file and a line of it"))
+        elif place[2] and not 0 < int(place[2]) <= len(file.lines):
+            told = counted(len(file.lines), "line")
+            problems.add(BadInput(f"{at}{_cut(one.published)} is not there", f"the file has {told}"))
+    problems.check()
 
 
 def _read(file: File) -> list[Part] | None:

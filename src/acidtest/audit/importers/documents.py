@@ -8,42 +8,13 @@ from collections.abc import Iterator
 
 from acidtest.audit.importers import trees
 from acidtest.audit.importers.file import File
-from acidtest.audit.importers.trees import Items, Scalar, Table, Tree
+from acidtest.audit.importers.trees import Node
 
 TEXT_MAX = 2 << 20
 # The first line that is no comment: a mapping's or a sequence's, or a template's.
 BEGINS = re.compile(r"---|%YAML|- |[\"']?[\w./$-]{1,100}[\"']?\s{0,20}:(?:\s|$)|[\[{]|<<:")
 TEMPLATE_LINE = re.compile(r"\s*\{\{-?[^{}]{0,500}-?\}\}\s*|\s*\{%-?.{0,500}%\}\s*")
 TEMPLATE = re.compile(r"\{\{[^{}]{0,500}\}\}")
-
-
-class Node:
-    """A scalar (``text``), a mapping or a sequence of a document, and the line that it begins in."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.line = tree.line
-        self.text = str(tree) if isinstance(tree, Scalar) else None
-        self.is_list = isinstance(tree, Items)
-
-    def get(self, *keys: str) -> Node | None:
-        """What lies at a path of keys; None where there is nothing."""
-        tree: Tree | None = self.tree
-        for key in keys:
-            tree = tree.get(key) if isinstance(tree, Table) else None
-        return None if tree is None else Node(tree)
-
-    def says(self, *keys: str) -> str:
-        """The scalar at a path; "" of anything else."""
-        node = self.get(*keys)
-        return (node.text if node is not None else None) or ""
-
-    def mapping(self) -> dict[str, Node]:
-        """Its pairs by key; of a scalar or a sequence none."""
-        return {str(key): Node(value) for key, value in self.tree.items()} if isinstance(self.tree, Table) else {}
-
-    def __iter__(self) -> Iterator[Node]:
-        return map(Node, self.tree if isinstance(self.tree, Items) else ())
 
 
 def looks(text: str) -> bool:
@@ -60,7 +31,7 @@ def of_file(file: File) -> list[Node]:
     text = file.text
     if "{{" in text or "{%" in text:
         text = "\n".join(_plain(line) for line in text.split("\n"))
-    return [Node(tree) for tree in trees.load_yaml(text)]
+    return trees.load_yaml(text)
 
 
 def _plain(line: str) -> str:
@@ -76,10 +47,10 @@ def walk(root: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
     seen: set[int] = set()
     while stack:
         above, node = stack.pop()
-        if id(node.tree) in seen or node.text is not None:
+        if id(node) in seen or node.text is not None:
             continue
-        seen.add(id(node.tree))
+        seen.add(id(node))
         yield above, node
-        below = [((*above, key), value) for key, value in node.mapping().items()]
+        below = [((*above, key), value) for key, value in node.pairs.items()]
         below += [(above, item) for item in node]
         stack += reversed(below)

@@ -1,4 +1,4 @@
-"""What the testers of drives print: dd, hdparm, ioping, pg_test_fsync, CrystalDiskMark and fio for people."""
+"""What the testers of drives print: dd, pg_test_fsync, CrystalDiskMark, and fio for people."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.fio import CEILING_MS
-from acidtest.audit.importers.numbers import SERIES_MAX
-from acidtest.audit.importers.outputs import POWER, N, Output, Row, Run
+from acidtest.audit.importers.outputs import POWER, SERIES_MAX, N, Output, Row, Run
 from acidtest.formats import linear
 
 SIZE = r"(?:[kKMGT]i?)?"
@@ -57,52 +56,6 @@ DD = Output(
     ),
     {"terminals": 1},
     _dd,
-)  # fmt: skip
-
-
-def _hdparm(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
-    name = run.values["name"]
-    cached = "cache" in name
-    direct = "1" if name.startswith("O_DIRECT") else "0"
-    yield {"script": "-T" if cached else "-t", "cached": "yes" if cached else "no", "direct": direct}  # fmt: skip
-
-
-# hdparm.c (time_device, time_cache): its MB is a MiB.
-HDPARM_LINE = (
-    rf"{COPIED}Timing ((?:O_DIRECT )?(?:cached reads|buffer-cache reads|buffered disk reads|disk reads)):\s{{1,9}}"
-    rf"\d[\d.]{{0,20}} [kM]B in +{N} seconds ?= *({N} ([kMG])B/sec)"
-)
-HDPARM = Output(
-    "hdparm",
-    HDPARM_LINE,
-    (Row("result", HDPARM_LINE, ("name", "measured_s", "written", "bytes_per_s", "bytes_per_s of"), binary=True),),
-    {"terminals": 1, "unit": "reads"},
-    _hdparm,
-)
-
-
-def _ioping(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
-    # Old ones give one unit for all times, behind the last.
-    if run.has_result:
-        yield {"unit": "writes" if "_writes" in run.values else "reads", "requests": str(int(run.values["requests"]))}
-
-
-# 0.6 to 1.3: ioping.c (print_int, print_size, print_time).
-TIME_UNIT = r"(ns|us|ms|s|min)?"
-IOPING = Output(
-    "ioping",
-    r"\W{0,6}--- \S.{0,200} ioping statistics ---",
-    (
-        Row("head", r"\W{0,6}--- (\S.{0,200}) ioping statistics ---", ("name",)),
-        Row("result",
-            rf"\W{{0,6}}{N} ?([kMG]?) requests completed in .{{1,60}}?\b(written)?,? ?({N} ?([kMG]?) iops)",
-            ("requests", "requests of", "_writes", "written", "rate", "rate of")),
-        Row("value",
-            rf"\W{{0,6}}min/avg/max/mdev = {N} ?{TIME_UNIT} / {N} ?{TIME_UNIT} / {N} ?{TIME_UNIT} / {N} ?{TIME_UNIT}",
-            ("", "", "mean", "mean of", "max", "max of", "", "* of")),
-    ),
-    {"terminals": 1},
-    _ioping,
 )  # fmt: skip
 
 
@@ -277,8 +230,6 @@ def _strace(file: File) -> Sequence[Published] | None:
 
 STRACE = Importer("strace of flushes", _strace)
 DD_OUTPUT = Importer("dd output", DD.read, together=True)
-HDPARM_OUTPUT = Importer("hdparm output", HDPARM.read, together=True)
-IOPING_OUTPUT = Importer("ioping output", IOPING.read, together=True)
 FSYNC_OUTPUT = Importer("pg_test_fsync output", FSYNC.read, together=True)
 CRYSTAL_OUTPUT = Importer("CrystalDiskMark text", _crystal_text, together=True)
 FIO_OUTPUT = Importer("fio output", _fio_text, together=True)

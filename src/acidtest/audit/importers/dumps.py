@@ -1,5 +1,5 @@
-"""What an engine said of its own settings: SHOW VARIABLES, SHOW ALL, pg_settings, PRAGMA, RDB$CONFIG and pg_config, in
-any form in which a shell prints them, alone or amid other output."""
+"""What an engine said of its own settings: SHOW VARIABLES, SHOW ALL, pg_settings, PRAGMA and RDB$CONFIG, in any form in
+which a shell prints them as a table, alone or amid other output."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 
-from acidtest.audit.bench import Configuration, Database, EngineName, Setting
+from acidtest.audit.bench import Configuration, EngineName, Setting
 from acidtest.audit.importers import known
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.printed import ROWS_MAX, Table, separated, tables
 
 TEXT_MAX = 16 << 20
 HINTS = (
-    "variable_name", "setting", "@@", "pragma", "rdb$config", "mon$", "bindir = ",
+    "variable_name", "setting", "@@", "pragma", "rdb$config",
     "_buffer_pool_size\t", "_buffer_pool_size:", "_buffer_pool_size |", "shared_buffers", "synchronous_commit",
 )  # fmt: skip
 # From small to large, as PostgreSQL prints an amount: in the largest unit that leaves a whole number.
@@ -25,16 +25,10 @@ STEPS = {"kB": 1024, "MB": 1024, "GB": 1024, "TB": 1024, "s": 1000, "min": 60, "
 COUNTED = re.compile(r"(\d{0,9})(B|kB|MB|GB|ms|s|min)")
 PRAGMA = re.compile(r"(?:.{0,20}>)? {0,9}PRAGMA (?:\w{1,30}\.)?(\w{1,40}) {0,9};? {0,9}", re.IGNORECASE)
 WORD = re.compile(r"-?[\w.]{1,40}")
-CONFIGURED = re.compile(r"([A-Z_]{4,20}) = (.{0,4000})")
-OPTION = re.compile(r"'?(--[\w-]{1,40})(?:=([^'\s]{0,200}))?'?")
-CONFIGURE_OPTIONS = {
-    "--enable-cassert": ("debug_assertions", ""),
-    "--with-blocksize": ("block_size", "kB"),
-    "--with-wal-blocksize": ("wal_block_size", "kB"),
-    "--with-segsize": ("segment_size", "GB"),
-}
 HEADLESS = re.compile(r"[| ]{0,9}([a-z][a-z0-9_.]{2,63}) {0,80}([\t|:])\s{0,80}(.*)")
-LIST_ROW = re.compile(r"((?:RDB|MON)\$[A-Z_]{2,40}) {1,40}(\S.{0,2000})?")
+PAIRED = re.compile(r'\s*"([^"]{0,300})",?\s*')
+PAIR_LINES = 6  # from one to the next
+SURE_MIN = 5  # names of one engine alone, by which a list is known
 NAMES = ("variable_name", "name", "setting_name", "rdb$config_name", "guc", "parameter")
 VALUES = ("value", "variable_value", "setting", "current_setting", "rdb$config_value", "current_value")
 STATUS = re.compile(r"[A-Z][a-z]")  # "Innodb_rows_read": SHOW STATUS, which counts and sets nothing
@@ -161,6 +155,19 @@ def _headless(lines: Sequence[str], file: File) -> Iterator[Configuration]:
         run = []
 
 
+def _pairs(lines: Sequence[str], file: File) -> Iterator[Configuration]:
+    """JSON that is laid out: a list of a name and a value each, in lines of their own."""
+    run: list[tuple[int, str, str]] = []
+    for number, (line, following) in enumerate(pairwise([*lines, "", ""]), start=1):
+        name = PAIRED.fullmatch(line) if line.endswith('",') else None
+        if value := PAIRED.fullmatch(following) if name and WORD.fullmatch(name[1]) else None:
+            run.append((number, name[1] if name else "", value[1]))
+        elif run and (not line or number - run[-1][0] > PAIR_LINES):
+            if sum(known.owner(name) is not None for _, name, _ in run) >= SURE_MIN:
+                yield from filter(None, [_dump(file, _engine(name for _, name, _ in run), run, run[0][0])])
+            run = []
+
+
 CELLS = 8192
 
 
@@ -176,81 +183,27 @@ def _pragmas(lines: Sequence[str], file: File) -> Iterator[Configuration]:
         yield Configuration(found[0].where, "sqlite", "PRAGMA", tuple(found), source="dump")
 
 
-def _pg_config(lines: Sequence[str], file: File) -> Iterator[Configuration]:
-    told = {m[1]: (m[2], file.at(n)) for n, line in enumerate(lines, start=1) if (m := CONFIGURED.fullmatch(line))}
-    if not {"BINDIR", "CONFIGURE", "VERSION"} <= told.keys():
-        return
-    options, where = told["CONFIGURE"]
-    found = [
-        # Of pages and segments in kB and GB; else it is there or is not.
-        Setting(name, (value and value + unit) or "on", where, option)
-        for option, value in OPTION.findall(options)
-        for name, unit in [CONFIGURE_OPTIONS.get(option, ("", ""))]
-        if name
-    ]
-    if "CFLAGS" in told:
-        found.append(Setting("cflags", *told["CFLAGS"], "CFLAGS"))
-    version = release(told["VERSION"][0])
-    where = told["BINDIR"][1]
-    yield Configuration(where, "postgresql", "pg_config", tuple(found), source="dump", version=version)
-
-
-def _isql(lines: Sequence[str], file: File) -> Iterator[Configuration | Database]:
-    """isql with SET LIST ON, of RDB$CONFIG and MON$DATABASE."""
-    held: list[Setting] = []
-    database: dict[str, tuple[str, int]] = {}
-    name = ""
-    for number, line in enumerate(lines, start=1):
-        if "$" not in line[:5] or not (match := LIST_ROW.fullmatch(line.rstrip())):
-            continue
-        value = (match[2] or "").strip()
-        if match[1] == "RDB$CONFIG_VALUE" and name:
-            held.append(Setting(name.lower(), value, file.at(number), name))
-        name = value if match[1] == "RDB$CONFIG_NAME" else ""
-        if match[1].startswith("MON$"):
-            database[match[1]] = (value, number)
-    if held:
-        yield Configuration(held[0].where, "firebird", "RDB$CONFIG", tuple(held), source="dump")
-    amounts = {key: int(text) for key, (text, _) in database.items() if re.fullmatch(r"\d{1,12}", text)}
-    if amounts.keys() & {"MON$FORCED_WRITES", "MON$PAGE_BUFFERS"}:
-        forced = amounts.get("MON$FORCED_WRITES")
-        yield Database(
-            file.at(min(line for _, line in database.values())),
-            re.split(r"[\\/]", database.get("MON$DATABASE_NAME", (file.name, 0))[0])[-1],
-            "firebird",
-            page_bytes=amounts.get("MON$PAGE_SIZE"),
-            page_buffers=amounts.get("MON$PAGE_BUFFERS"),
-            forced_writes=None if forced is None else forced != 0,
-            places=tuple((what, file.at(database[key][1])) for key, what in OF_DATABASE.items() if key in database),
-        )
-
-
-OF_DATABASE = {
-    "MON$PAGE_SIZE": "page_bytes",
-    "MON$PAGE_BUFFERS": "page_buffers",
-    "MON$FORCED_WRITES": "forced_writes",
-}
-
-
-def of_lines(lines: Sequence[str], file: File) -> list[Configuration | Database]:
+def of_lines(lines: Sequence[str], file: File) -> list[Configuration]:
     """What engines say of themselves in ``lines``, whose first is the file's first."""
-    found: list[Configuration | Database] = []
+    found: list[Configuration] = []
     read: set[int | None] = set()
     ruled = (one for table in tables(lines) if (one := _of_table(table, file)))
-    for part in chain(ruled, *(parse(lines, file) for parse in (_separated, _headless, _pragmas, _pg_config, _isql))):
-        if isinstance(part, Configuration):
-            # A table that two readings recognise is one.
-            settings = tuple(one for one in part.settings if one.where.line not in read)
-            if part.settings and not settings:
-                continue
+    for part in chain(ruled, *(parse(lines, file) for parse in (_separated, _headless, _pairs, _pragmas))):
+        # A table that two readings recognise is one.
+        settings = tuple(one for one in part.settings if one.where.line not in read)
+        if settings:
             read |= {one.where.line for one in settings}
             found.append(replace(part, settings=settings))
-        else:
-            found.append(part)
     return found
 
 
-def _read(file: File) -> Sequence[Configuration | Database] | None:
+def lines(parts: Iterable[object]) -> set[int | None]:
+    """Those of a file that say what a setting is."""
+    said = (one for one in parts if isinstance(one, Configuration) and one.source == "dump")
+    return {setting.where.line for one in said for setting in one.settings} - {None}
+
+
+def _read(file: File) -> Sequence[Configuration] | None:
     if file.size > TEXT_MAX or known.is_prose(file.base):
         return None
     if (b"\0" in file.head and file.head[:2] not in (b"\xff\xfe", b"\xfe\xff")) or not known.holds(file, HINTS):

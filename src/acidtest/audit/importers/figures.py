@@ -15,8 +15,8 @@ from typing import Any
 
 from acidtest.audit.bench import EngineName, Published, Unit
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import load
 from acidtest.audit.importers.tables import CELL_MAX, PROSE, Row, Table, of_file
+from acidtest.audit.importers.trees import load_json
 from acidtest.families import PRODUCTS
 from acidtest.formats import linear
 
@@ -70,11 +70,14 @@ COUNTS = (
     ("repetition", linear.compile(r"#|(?:run|rep|repetition|iteration|trial|attempt|pass)(?: ?(?:no\.?|#|id))?")),
     ("clients", linear.compile(
         r".*\b(?:threads?|clients?|terminals?|conn(?:ection)?s?|vus?|(?:virtual |v)?users?|concurrency|sessions?|"
-        r"workers?)\b.*")),
+        r"workers?)\b.*|并发数?|线程数?")),
     ("scale", linear.compile(r".*\b(?:scal(?:e|ing)(?: factor)?|warehouses?|sf)\b.*")),
-    ("tried", linear.compile(r"total|sent|attempts|attempted|issued|requests|(?:total|sent|all) \w+s")),
-    ("succeeded", linear.compile(r"successful|succeeded|success(?:es)?|ok|(?:successful|succeeded) \w+s")),
-    ("failed", linear.compile(r".*\b(?:errors?|fail(?:ed|ures?)|aborts?|aborted|rollbacks?)\b.*")),
+    ("tried", linear.compile(
+        r"total|sent|attempts|attempted|issued|requests|(?:total|sent|all) \w+s|(?:发送|总)请求数?")),
+    ("succeeded", linear.compile(
+        r"successful|succeeded|success(?:es)?|ok|(?:successful|succeeded) \w+s|成功(?:请求)?数?")),
+    ("failed", linear.compile(
+        r".*\b(?:errors?|fail(?:ed|ures?)|aborts?|aborted|rollbacks?)\b.*|失败(?:请求)?数?|错误数?")),
 )  # fmt: skip
 SHARES = (
     ("failed share", re.compile(r"(?:errors?|fail(?:ed|ures?)?)[ -]?(?:rate|ratio|share|percent(?:age)?|%|\(%\))")),
@@ -103,7 +106,7 @@ ONE_BY_ONE_MAX = 300  # rows, above which a table records runs and does not publ
 JSON_BYTES_MAX = 8 << 20
 JSON_OBJECTS_MAX = 50_000
 SAMPLE = 50  # cells that show what a column holds
-# The headings of tools' own tables, which importers of their own read: go-tpc's, Google Benchmark's.
+# The headings of tools' own tables, whose columns are not read one by one: go-tpc's, Google Benchmark's.
 OWN = ({"PREFIX", "OPERATION"}, {"BENCHMARK", "TIME", "CPU", "ITERATIONS"})
 NO_UNIT = ("%", "x", "×", "-", "–", "/", ":")  # a share, a factor, a range, a date
 REPORTS = (b"Performance in TOTAL", b"BenchmarkSQL Run")  # pages that importers of their own read
@@ -153,7 +156,7 @@ def _of_json(file: File) -> Sequence[Published] | None:
     if file.size > JSON_BYTES_MAX or not any(pattern.search(low) for _, pattern in (*RATES, *TIMES)):
         return None
     try:
-        document = load(file)
+        document = load_json(file.text)
     except Broken:
         return None  # of no known tool, and so nobody's to understand
     published: list[Published] = []
@@ -368,7 +371,7 @@ def _measured(one: Published, held: Sequence[Held], row: Row, words: str) -> Pub
             one = replace(one, nopm=value, written=written)
         elif of.kind == "tpm":
             one = replace(one, tpm=value, rate=one.rate or value / 60, written=written)
-        elif one.rate is None or of.kind == "transactions":
+        elif one.rate is None or (of.kind == "transactions" and one.unit != "transactions"):
             one = replace(one, rate=value, unit=_unit(of.kind, words), written=written)
     n, of, _ = held[0]
     return replace(one, latency_ms=latency, written=one.written or f"{row.cells[n]} {of.written}".strip())

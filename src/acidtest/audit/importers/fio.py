@@ -11,8 +11,8 @@ from acidtest.audit.amounts import number, whole
 from acidtest.audit.bench import Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import load, rows, table
 from acidtest.audit.importers.outputs import line_of, picked
+from acidtest.audit.importers.trees import load_json, rows, table
 from acidtest.formats import linear
 
 # The middle of the last bucket (stat.c, plat_idx_to_val), as which all that is longer is counted. stat.h of 3: 29
@@ -34,7 +34,7 @@ def _read(file: File) -> Sequence[Published] | None:
     begin = JSON_BEGINS.search(file.text)
     if begin is None:
         raise Broken("names fio's version and holds no JSON of it")
-    document = table(load(file, begin.start()))
+    document = table(load_json(file.text, begin.start()))
     common = table(document.get("global options"))
     jobs = rows(document.get("jobs")) or rows(document.get("client_stats"))
     if not jobs:

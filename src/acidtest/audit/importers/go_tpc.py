@@ -12,8 +12,8 @@ from typing import Any
 from acidtest.audit.amounts import NUMBER, figures, number
 from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import rows
 from acidtest.audit.importers.outputs import picked
+from acidtest.audit.importers.trees import rows
 
 PLAIN = re.compile(r"[\s>]*\[(Summary|Current)\] ([A-Z_]{1,30}) +- (Takes\(s\): .+)")
 COLUMNS = ("Takes(s)", "Count", "TPM", "Sum(ms)", "Avg(ms)", "50th(ms)", "90th(ms)", "95th(ms)", "99th(ms)",

@@ -1,5 +1,5 @@
-"""HammerDB: its log or console from 3 to 6, its time profile (xtprof), and the JSON of ``jobs summaryjson`` and
-``jobs JOB timing``. See the drivers in src/ and modules/xtprof-1.0.tm; docs "CLI scripting"."""
+"""HammerDB: its log or console from 3 to 6, and the JSON of ``jobs summaryjson`` and ``jobs JOB timing``. See the
+drivers in src/, and docs "CLI scripting"."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from acidtest.audit.amounts import NUMBER, number, whole
+from acidtest.audit.amounts import number, whole
 from acidtest.audit.bench import EngineName, Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import SERIES_MAX, load, rows, table
-from acidtest.audit.importers.outputs import line_of, picked
+from acidtest.audit.importers.outputs import SERIES_MAX, line_of, picked
+from acidtest.audit.importers.trees import load_json, rows, table
 from acidtest.families import PRODUCTS
 
 # "Vuser 1:TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM", and up to 3.2
@@ -35,15 +35,10 @@ FACTS = {
     "ramp_up": re.compile(r"rampup time of (\d{1,6}) minutes"),
     "period": re.compile(r"Timing test period of (\d{1,6}) in minutes"),
 }
-FAILED = re.compile(r"Vuser \d{1,6}:FINISHED FAILED")
-SUMMARY = re.compile(r">>>>> (?:SUMMARY OF|COMBINED METRICS)")
-USER = re.compile(r">>>>> VIRTUAL USER")
-PROCEDURE = re.compile(r">>>>> PROC: (\w{1,30})")
-PROFILED = re.compile(rf"\b(AVG|MAX|P99|P95|P50): {NUMBER}ms")
-SHORT = {"AVG": "mean", "P50": "p50", "P95": "p95", "P99": "p99", "MAX": "max"}
-TIMES = {short: f"{name.lower()}_ms" for name, short in SHORT.items()}
+TIMES = {"mean": "avg_ms", "p50": "p50_ms", "p95": "p95_ms", "p99": "p99_ms", "max": "max_ms"}
 NEW_ORDER = "NEWORD"
 REPORT = b"hammerdb-job-report-v1"
+FAILED = re.compile(r"Vuser \d{1,6}:FINISHED FAILED")
 
 
 def _log(file: File) -> Sequence[Published] | None:
@@ -52,8 +47,6 @@ def _log(file: File) -> Sequence[Published] | None:
     runs: list[Published] = []
     facts: dict[str, int] = {}
     failed = begun = 0
-    summed, procedure = False, ""
-    profile: dict[str, float] = {}
     for at, line in enumerate(file.stream(), start=1):
         for name, pattern in FACTS.items():
             if match := pattern.search(line):
@@ -63,17 +56,6 @@ def _log(file: File) -> Sequence[Published] | None:
         if match := RESULT.search(line):
             runs.append(_result(file, at, match[1] or match[6], match[2] or match[4], match[3] or match[5], facts))
             begun = 0
-        elif SUMMARY.search(line):
-            summed, procedure, profile = True, "", {}
-        elif USER.search(line):
-            summed = False
-        elif match := PROCEDURE.search(line):
-            procedure = match[1].upper()
-        elif summed and procedure == NEW_ORDER:
-            profile |= {SHORT[name]: float(value) for name, value in PROFILED.findall(line)}
-    if profile:
-        last = runs.pop() if runs else Published(file.at(1), "hammerdb", file.base)
-        runs.append(replace(last, latency_ms=profile, latency_from="actual start"))
     if not runs and begun:
         raise Broken("is HammerDB's log of a timed test that ends before its result", begun)
     if failed and runs:
@@ -93,9 +75,9 @@ def _result(file: File, at: int, nopm: str, tpm: str, engine: str, facts: dict[s
 def _json(file: File) -> Sequence[Published] | None:
     """The summary of a job, or its timing alone."""
     if file.head.lstrip()[:1] == b"{" and REPORT in file.head:
-        return [_report(table(load(file)), file)]
+        return [_report(table(load_json(file.text)), file)]
     if file.head.lstrip()[:1] == b"{" and b'"NEWORD"' in file.head and b'"p99_ms"' in file.head:
-        times = picked(table(table(load(file)).get(NEW_ORDER)), TIMES)
+        times = picked(table(table(load_json(file.text)).get(NEW_ORDER)), TIMES)
         return [Published(file.at(1), "hammerdb", file.base, latency_ms=times, latency_from="actual start")]
     return None
 

@@ -23,8 +23,8 @@ RESULTS_MAX = 2_000
 OFTEN = 10  # lines of one label, above which they tell of one run's course
 NEAR = 40  # lines between a rate and the latencies that are of it
 UNIT = (
-    r"(?:[kKM]?(?:ops?|req(?:uest)?s?|rec(?:ord)?s?|rows?|queries|transactions|txns?|operations|inserts|updates|"
-    r"deletes|selects|reads|writes|messages|events|docs|documents)(?:/| per )s(?:ec(?:ond)?)?\b|"
+    r"(?:[kKM]?(?:ops?|req(?:uest)?s?|rec(?:ord)?s?|rows?|quer(?:y|ies)|transactions?|txns?|operations?|inserts?|updates?|"
+    r"deletes?|selects?|reads?|writes?|messages?|events?|docs?|documents?)(?:/| per )s(?:ec(?:ond)?)?\b|"
     r"[kKM]?(?:tps|tpmc?|nopm|qps|rps|iops)\b)"
 )
 AMOUNT = r"(?P<number>\d[\d,']{0,20}(?:\.\d{1,12})?) ?(?P<kilo>[kM](?=[ \w]))?"
@@ -35,6 +35,7 @@ TOOK = re.compile(
     r"|took|finished in)\b[^\w\n]{0,12}(\d[\d,]{0,15}(?:\.\d{1,12})?) ?(ms|s|secs?|seconds?|min|minutes?|us|µs)\b",
     re.IGNORECASE,
 )
+LASTED = re.compile(r"[:=] {0,3}(\d{1,6}(?:\.\d{1,9})?) ?s(?:ec(?:ond)?s?)?\s{0,3}[|,;(@]?\s{0,3}$")  # before a rate
 TELLS = frozenset(("took", "finished in", "completed in", "completed after"))
 OF_DATA = linear.compile(
     r"\b(?:insert|select|updat|delet|quer|rows?\b|record|read|writ|load|import|bench|transaction|scan|join|workload|operation)",
@@ -45,6 +46,10 @@ WALL = re.compile(  # of sql-bench
     r"(?:Time for (\S{1,80}) \(\d{1,12}\)|(Total) time): {1,9}(\d{1,9}(?:\.\d{1,9})?) wallclock secs"
 )
 GO = re.compile(r"\s{0,20}([Bb]enchmark\S{1,150})\s+(\d{1,12})\s+(\d{1,15}(?:\.\d{1,6})?) ns/op")  # of "go test -bench"
+# Of benchstat: a line for each benchmark, a column for each file, and how many runs of it were compared.
+STAT = linear.compile(r"^benchstat |\s│\s+sec/op ")
+STAT_CELL = linear.compile(r"((\d{1,15}(?:\.\d{1,9})?)([nµm]?) ± \S{1,9})")
+STAT_RUNS = linear.compile(r"\(p=\S{1,9} n=(\d{1,9})")
 STATED = re.compile(
     r"[\s*#>|-]{0,20}([A-Za-z][\w .()%]{0,40}?|\d{2}(?:\.\d{1,3})?(?:th|%)[\w ]{0,20})\s{0,9}[:=]\s{0,9}"
     r"(\d[\d,]{0,15}(?:\.\d{1,12})?) ?(ns|us|µs|ms|s|sec|secs|seconds)\b[\s,.]{0,9}"
@@ -82,7 +87,7 @@ def _alone(file: File) -> Sequence[Published] | None:
     if source or PROSE.fullmatch(file.base) or file.size > BYTES_MAX or b"\0" in file.head[:4096]:
         return None
     heads = (one[:LINE_MAX] for one in file.first_lines)
-    if not any(pattern.search(one) for one in heads for pattern in (BEHIND, BEFORE, TOOK, WALL, GO)):
+    if not any(pattern.search(one) for one in heads for pattern in (BEHIND, BEFORE, TOOK, WALL, GO, STAT)):
         return None
     return _of(file, file.lines, 0)[:RESULTS_MAX] or None
 
@@ -102,10 +107,30 @@ def _of(file: File, lines: Sequence[str], before: int) -> list[Published]:
     for at, latency in latencies:
         if len(latency) > 1:
             _place(found, at, {name: ms for name, ms in latency.items() if name != "min" and ms > 0}, file)
+    found += _compared(file, lines, before)
     by_label: dict[tuple[str, str], list[Published]] = {}
     for one in found:
         by_label.setdefault((one.name, one.unit if one.took_s is None else "took"), []).append(one)
     return [one for of in by_label.values() for one in _course(of)]
+
+
+def _compared(file: File, lines: Sequence[str], before: int) -> Iterator[Published]:
+    """What benchstat prints of times."""
+    files: list[str] = []
+    timed = False
+    for at, line in enumerate(lines, start=before + 1):
+        bare = line.strip()
+        if bare[:1] == "│" == bare[-1:]:
+            names = [one.strip() for one in bare.split("│")[1:-1]]
+            timed = bool(names) and names[0].startswith("sec/op")
+            files = files if timed else names
+        elif timed and (cells := STAT_CELL.findall(line)) and len(cells) == len(files):
+            runs = next(map(int, STAT_RUNS.findall(line)), None)
+            for name, (written, number, prefix) in zip(files, cells, strict=True):
+                yield Published(
+                    file.at(at), "go test", f"{line.split()[0]}: {name}", unit="operations", runs=runs,
+                    latency_ms={"mean": float(number) * MS[prefix or "s"]}, written=f"{written} s/op",
+                )  # fmt: skip
 
 
 def _place(found: list[Published], at: int, latency: dict[str, float], file: File) -> None:
@@ -147,6 +172,8 @@ def _figures(file: File, at: int, line: str) -> Iterator[Published]:
                 continue
             kind, value = rate[0], value * rate[1] * {"k": 1e3, "M": 1e6}.get(match["kilo"] or "", 1.0)
             one = Published(where, "", _label(file, line[: match.start()]), written=match[0].strip())
+            if lasted := LASTED.search(line[: match.start()]):
+                one = replace(one, measured_s=value_of(lasted[1]))
             if kind == "nopm":
                 yield replace(one, nopm=value)
             elif kind == "tpm":

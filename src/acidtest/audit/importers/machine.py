@@ -1,4 +1,5 @@
-"""Listings of a machine that somebody kept beside a benchmark: mounts, Windows services, an account's privileges."""
+"""Listings of a machine that somebody kept beside a benchmark: mounts, Windows services, an account's privileges; and
+what watches it beside a run (iostat, vmstat, mpstat, sar, pidstat, dstat, top), of which nothing is judged yet."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from acidtest.audit.bench import Account, Mount, Statement
-from acidtest.audit.importers.file import File, Importer
+from acidtest.audit.importers.file import File, Importer, Part
 from acidtest.filesystems import IN_MEMORY, NAMES
 
 MOUNTED = re.compile(r"\S+ on (\S+) type (\w+) \(([^)]*)\)")  # mount(8)
@@ -14,7 +15,15 @@ TABLE = re.compile(r"\S+\s+(/\S*)\s+(\w+)\s+([\w,=./:-]+)\s+\d\s+\d\s*")  # /pro
 SERVICE = re.compile(r"SERVICE_START_NAME\s*+: *+(\S.*)")  # sc qc
 PRIVILEGE = re.compile(r"(Se[A-Z]\w+Privilege)\b.*")  # whoami /priv
 MEMORY = re.compile(r"MemTotal: +(\d{1,12}) kB")  # /proc/meminfo
+TOP = re.compile(r"\s{0,9}([KMG])iB Mem ?: {1,9}(\d{1,12}(?:\.\d)?) ?\+?total\b")
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 TEXT_MAX = 1 << 20
+HEADS = re.compile(
+    r"\s*(?:avg-cpu:\s+%user|Device:?\s++.{0,80}(?:tps|r/s)|procs -+memory-+|r\s+b\s+swpd\s+free"
+    r"|Linux \d[\w.-]{0,60} \(\S{1,100}\)|-+total-cpu-usage-+|-+cpu[01]?-usage|top - \d\d:\d\d"
+    r"|[\d:]{5,12}\s+(?:[AP]M\s+)?(?:CPU\s+%usr|UID\s+PID\s+%|IFACE\s+rxpck|DEV\s+tps))"
+)
+SEEN_WITHIN = 40  # lines
 
 
 def _mounts(file: File) -> Iterator[Mount]:
@@ -40,13 +49,22 @@ def _memory(file: File) -> Iterator[Statement]:
     for number, line in enumerate(file.lines, start=1):
         if match := MEMORY.fullmatch(line.strip()):
             yield Statement(file.at(number), "memory", match[0], 1024.0 * int(match[1]))
+        elif match := TOP.match(line[:200]):
+            yield Statement(file.at(number), "memory", match[0].strip(), UNITS[match[1]] * float(match[2]))
 
 
 def _listing(file: File) -> Sequence[Mount | Account | Statement] | None:
     named = file.base.startswith(("mount", "fstab", "meminfo", "sc_", "sc.", "service", "whoami", "priv"))
-    if not (named or file.base.endswith(".txt")) or file.size > TEXT_MAX or "\0" in file.text:
+    if file.size > TEXT_MAX or b"\0" in file.head:
         return None
+    if not (named or file.base.endswith(".txt")):
+        return list(_memory(file)) or None if "iB Mem" in file.text else None
     return [*_mounts(file), *_accounts(file), *_memory(file)] or None
 
 
+def _monitor(file: File) -> Sequence[Part] | None:
+    return [] if any(HEADS.match(line[:300]) for line in file.first_lines[:SEEN_WITHIN]) else None
+
+
+MONITOR = Importer("machine's monitor", _monitor)
 IMPORTER = Importer("listing of a machine", _listing, beside=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from acidtest.audit.bench import Configuration, Database, Mount, Setting
-from acidtest.audit.importers import blocks, dumps, headings, known, shell, statements, tables
+from acidtest.audit.importers import blocks, dumps, known, server_commands, shell, statements, tables
 from acidtest.audit.importers.file import File, Importer
 from acidtest.formats import linear
 
@@ -28,6 +28,7 @@ INDENTED = ("    ", "\t")
 OTHER_HEAD = re.compile(r"\W*(?:default|standard|description|comment|notes?|why|reason|unit|meaning)", re.IGNORECASE)
 VALUE_HEAD = re.compile(r"\W*(?:values?|settings?|current|configured|used)", re.IGNORECASE)
 COLUMNS_MAX = 8
+ARGUMENTS = linear.compile(r"\[(?:'[^'\n]*'|\"[^\"\n]*\")(?:,\s?(?:'[^'\n]*'|\"[^\"\n]*\"))+\]")
 Part = Configuration | Mount | Database
 
 
@@ -66,14 +67,14 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _of_text(file: File) -> Iterator[Part]:
-    lines, above, shown = file.lines, headings.of_lines(file.lines), _shown(file.lines)
+    lines, above, shown = file.lines, tables.headings(file.lines), _shown(file.lines)
     plain = file.base.endswith(PLAIN)
     spans = [] if plain else [span for span in _blocks(lines) if shown[min(span[0], len(lines) - 1)]]
     inside = {at for begin, end in spans for at in range(begin, end)}
     alone = lines if plain else [line if at in inside else "" for at, line in enumerate(lines)]
     found: list[Part] = [*dumps.of_lines(alone, file)]
     dumped = _lines(found)
-    programs = (*shell.of_lines(alone, file), *statements.of_lines(alone, file))
+    programs = (*shell.of_lines(alone, file), *statements.of_lines(alone, file), *_arguments(alone, file))
     found += [part for part in programs if dumped.isdisjoint(_lines([part]))]
     read = _lines(found)
     yield from found
@@ -83,6 +84,15 @@ def _of_text(file: File) -> Iterator[Part]:
     for table in tables.of_file(file):
         if table.line - 1 not in inside and shown[table.line - 1]:
             yield from _of_table(table, file, above[table.line - 1])
+
+
+def _arguments(lines: Sequence[str], file: File) -> Iterator[Configuration]:
+    """What a server was started with, as a program prints the list: "args: ['-c', 'autovacuum=off']"."""
+    for number, line in enumerate(lines, start=1):
+        if match := ARGUMENTS.search(line[: 1 << 14]):
+            settings = server_commands.of_postgres(re.findall(r"['\"]([^'\"]{1,300})['\"]", match[0]), file.at(number))
+            if any(known.owner(one.name) == "postgresql" for one in settings):
+                yield Configuration(file.at(number), "postgresql", "command line", settings, source="command line")
 
 
 def _lines(parts: Sequence[Part]) -> set[int]:

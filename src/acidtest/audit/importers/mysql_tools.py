@@ -1,23 +1,18 @@
-"""What mysqlslap (and mariadb-slap) and tpcc-mysql print. See client/mysqlslap.cc (print_conclusions and
-print_conclusions_csv), and tpcc-mysql's src/main.c (thread_main, alarm_handler) in both of its forms: latencies as
-``trx: 12920, 95%: 9.483, …``, and before 2016 as ``686(0):2.044|3.593``."""
+"""What mysqlslap (and mariadb-slap) and tpcc-mysql print. See client/mysqlslap.cc (print_conclusions), and tpcc-mysql's
+src/main.c (thread_main, alarm_handler) in both of its forms: latencies as ``trx: 12920, 95%: 9.483, …``, and before
+2016 as ``686(0):2.044|3.593``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.outputs import N, Output, Row, Run
 
 # Those that copy it write "sec" for "seconds", and comment it out.
 COPIED = r"[#>*\s-]{0,40}"
 QUERIES = "number of seconds to run all queries:"
-CSV = (
-    r"(\w{0,40}),(mixed|write|read|key|update|query|[\w-]{1,40}),(\d{1,9}\.\d{3}),(\d{1,9}\.\d{3}),(\d{1,9}\.\d{3}),"
-    r"(\d{1,9}),(\d{1,12})(?:,.{0,100})?\s*$"
-)
 
 
 def _slap(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
@@ -48,18 +43,6 @@ SLAP = Output(
     _slap,
     "mysqlslap's output that ends before its last line",
 )
-SLAP_CSV = Output(
-    "mysqlslap",
-    CSV,
-    (Row("result", CSV, (":engine", "script", "took_s", ":min", ":max", "terminals", "_each")),),
-    {"unit": "queries"},
-    _slap,
-)
-
-
-def _csv(file: File) -> Sequence[Published | Statement] | None:
-    others = any(line.strip() and not SLAP_CSV.rows[0].pattern.match(line) for line in file.first_lines)
-    return None if others else SLAP_CSV.read(file)
 
 
 def _tpcc(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
@@ -102,5 +85,4 @@ TPCC = Output(
 )  # fmt: skip
 
 SLAP_TEXT = Importer("mysqlslap output", SLAP.read, together=True)
-SLAP_ROWS = Importer("mysqlslap CSV", _csv)
 TPCC_TEXT = Importer("tpcc-mysql output", TPCC.read, together=True)

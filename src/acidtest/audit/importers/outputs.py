@@ -19,12 +19,12 @@ from acidtest.audit.amounts import number
 from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File
-from acidtest.audit.importers.numbers import Latencies, PerSecond
 from acidtest.audit.importers.tables import PROSE
 from acidtest.formats import linear
 
 N = r"(\d{1,18}(?:[.,]\d{1,20})?)"
 RUNS_MAX = 10_000
+SERIES_MAX = 1_000_000  # intervals
 LINE_MAX = 8_000
 MS = {"ns": 1e-6, "nsec": 1e-6, "us": 1e-3, "usec": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "msec": 1.0, "s": 1e3,
       "m": 6e4, "min": 6e4, "hour": 3.6e6}  # fmt: skip
@@ -239,26 +239,6 @@ def _begins(row: Row, run: Run, groups: Sequence[str | None]) -> bool:
         return run.has_result or bool(run.series and at <= run.series[-1][0])
     held = any(text is not None and name in run.values for name, text in zip(row.names, groups, strict=False))
     return held or (run.has_result and row.does not in ("result", "part"))
-
-
-class Samples:
-    """What a log with a line for each transaction holds, in constant memory."""
-
-    def __init__(self) -> None:
-        self.latencies, self.seconds = Latencies(), PerSecond()
-        self.failed = 0
-
-    def add(self, ended_s: float, latency_ms: float) -> None:
-        self.latencies.add(latency_ms)
-        self.seconds.add(int(ended_s))
-
-    def published(self, file: File, tool: str, **fields: Any) -> list[Published]:
-        whole = {
-            "measured_s": float(self.seconds.seconds) or None,
-            "latency_ms": self.latencies.as_ms(),
-            "series": self.seconds.series(),
-        }
-        return [Published(file.at(1), tool, file.base, **(whole | fields))]
 
 
 def cells(file: File, separator: str = ",") -> Iterator[tuple[int, dict[str, str]]]:

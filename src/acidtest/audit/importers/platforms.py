@@ -47,11 +47,13 @@ UNAME = linear.compile(
 BUILT_ON = linear.compile(
     r".{0,60}\bPostgreSQL \d\S{0,20}.{0,80}? on (x86_64|aarch64|arm\w*|i686|ppc64le|s390x)-[\w-]{3,40},.{0,200}"
 )
+SERVER = linear.compile(r"Server version:\s{1,20}(MySQL|MariaDB|PostgreSQL) (\d\S{1,40}(?: MariaDB)?).{0,80}")
 # What a tool prints of the machine that it runs on, and what its groups are.
 TOOLS = (
     (SYSSTAT, ("system {} {}", "host {2}", "arch {3}", "processors {4}")),
     (UNAME, ("system {} {}", "arch {2}")),
     (BUILT_ON, ("arch {}",)),
+    (SERVER, ("server {} {}",)),
 )
 GO_NAMES = {"goos": "platform", "goarch": "arch", "cpu": "cpu"}
 UNFIXED = linear.compile(r"latest\b|image:|\b(?:curl|wget)\b", linear.I)

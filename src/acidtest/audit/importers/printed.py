@@ -1,4 +1,4 @@
-"""Tables as database shells print them: psql's and mysql's forms, CSV. Of a long output each table, with its lines."""
+"""Tables as database shells print them: psql's and mysql's frames, CSV. Of a long output each table, with its lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ CELLS_MAX = 64
 CELL_MAX = 4096
 ROWS_MAX = 20_000  # of one table: no engine has as many settings
 RULE = re.compile(r"\+?[-=]{2,}(?:[+|][-=]+){0,63}\+?")  # "+----+----+" of mysql, "----+----" of psql
-RECORD = re.compile(r"-\[ RECORD \d{1,9} \]-?[-+]*|\*{3,80} {0,3}\d{1,9}\. row {0,3}\*{3,80}")
 
 
 @dataclass
@@ -42,10 +41,6 @@ def tables(lines: Sequence[str]) -> Iterator[Table]:
         line = lines[at].strip()
         if not line:
             at += 1
-        elif RECORD.fullmatch(line):
-            at, found = _expanded(lines, at)
-            if found:
-                yield found
         elif (found := _ruled(lines, at)) is not None:
             yield found
             at = max(at + 1, found.rows[-1][0] if found.rows else found.line + 1)
@@ -71,31 +66,6 @@ def _ruled(lines: Sequence[str], at: int) -> Table | None:
         if (cells[0] or not table.rows) and len(table.rows) < ROWS_MAX:  # else a value that goes on in the next line
             table.rows.append((number + 1, cells))
     return table
-
-
-def _expanded(lines: Sequence[str], at: int) -> tuple[int, Table | None]:
-    """Records of a name and a value a line: "name | x" of psql, "Name: x" of mysql. Only those of the same names."""
-    table: Table | None = None
-    count = len(lines)
-    while at < count and RECORD.fullmatch(lines[at].strip()):
-        mark = "|" if lines[at].lstrip()[0] == "-" else ":"
-        first = at
-        pairs: list[tuple[str, str]] = []
-        at += 1
-        while at < count and len(pairs) <= CELLS_MAX:
-            name, found, value = lines[at].partition(mark)
-            if not found or RECORD.fullmatch(lines[at].strip()):
-                break
-            pairs.append((name.strip().lower(), value.strip()[:CELL_MAX]))
-            at += 1
-        names = tuple(name for name, _ in pairs)
-        if names and table is None:
-            table = Table(names, first + 1)
-        if names and table and table.names == names:
-            table.rows.append((first + 3 if len(pairs) > 1 else first + 2, tuple(value for _, value in pairs)))
-        while at < count and not lines[at].strip():
-            at += 1
-    return at, table
 
 
 def separated(lines: Sequence[str], head: int, mark: str) -> Table:

@@ -346,19 +346,7 @@ class _Reader:
             text == "=" and texts[n + 1 : n + 4] == ["NEW", ".", *texts[n - 1 : n]] for n, text in enumerate(texts)
         )
         keys = _sorted(self._held(condition) - own[table])
-        always = self._always(statement, condition) if first == "UPDATE" else ""
-        yield Write(self.file.at(statement[0].line), verb, table, keys, always=always, of_row=of_row)
-
-    @staticmethod
-    def _always(statement: Sequence[Token], condition: Sequence[Token]) -> str:
-        """Why an update is of one row each time: ``SET n = n + 1`` of all rows, or ``WHERE id = 1``."""
-        if not condition:
-            assigned = statement[_find(statement, "SET") + 1 :]
-            target = _text(assigned, _find(assigned, "=") - 1)
-            return "no condition" if target and target in (t.text for t in assigned[2:]) else ""
-        parts = [[t for t in part if t.text not in "()"] for part in _split(condition, "AND")]
-        fixed = all(len(p) in (3, 5) and p[-2].text == "=" and p[-1].kind in ("number", "string") for p in parts)
-        return f"{parts[0][-3].text} = {parts[0][-1].text}" if fixed else ""
+        yield Write(self.file.at(statement[0].line), verb, table, keys, of_row=of_row)
 
     def _count(self, statement: Sequence[Token]) -> int:
         """How often a loop runs: "FOR i IN 1..100", or until a variable that starts from a number reaches one."""

@@ -66,7 +66,7 @@ IMAGES: tuple[tuple[EngineName, re.Pattern[str]], ...] = (
     ("firebird", re.compile(r"firebird(?:-?[\d.]+.*)?")),
 )  # fmt: skip
 OFFICIAL = re.compile(r"(?:docker\.io/)?(?:library/)?(?:mysql|mariadb|postgres)")
-TAG = re.compile(r"v?(\d{1,3}(?:\.\d{1,3}){0,3})(?:[-.a-z].*)?")
+TAG = re.compile(r"v?(\d{1,3}(?:\.\d{1,3}){0,3}(?:-?(?:alpha|beta|rc)\d{0,3}(?![a-z\d]))?)(?:[-.a-z].*)?")
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ LEXED_MAX = 10_000  # lines of one file that are taken apart
 # Only a line with one of these is taken apart.
 PROGRAM = re.compile(
     r"(?<![\w.-])(?:mysqld(?:_safe|-debug|\.exe)?|mariadbd(?:-safe)?|postgres|postmaster|"
-    r"pg_ctl(?:cluster)?|initdb|docker|podman|nerdctl|gfix|mount|PGOPTIONS)(?![\w-])"
+    r"pg_ctl(?:cluster)?|initdb|docker|DOCKER|podman|nerdctl|gfix|mount|PGOPTIONS)(?![\w-])"
 )
 # The names alone, by which the lines are found that may have one.
 CALLED = linear.compile(
-    r"mysqld|mariadbd|postgres|postmaster|pg_ctl|initdb|docker|"
+    r"mysqld|mariadbd|postgres|postmaster|pg_ctl|initdb|docker|DOCKER|"
     r"podman|nerdctl|gfix|mount|PGOPTIONS"
 )
 CONFIGURED = ".conf"
@@ -36,12 +36,12 @@ COMMAND = re.compile(r"ExecStart=[-@:+!]{0,3}|CMD |ENTRYPOINT |RUN ")
 PROMPT = re.compile(r"\s*+(?:[@-]{1,2}(?=[a-z/])|\++ |(?:[\w.@:~/\[\] -]{0,60})[$#>] )")
 PS = re.compile(r"(?:\S{1,40}+ ++)?\d{1,8} ++.{1,120}? (?:\d{1,6}:\d\d(?:\.\d\d|:\d\d)? +){1,2}(?=\S)")
 ASSIGNED = re.compile(
-    r"\s*(?:export |readonly |local |declare (?:-\w+ )?|set |\$env:)?([A-Za-z_]\w{0,60}) ?= ?(.{0,2000})"
+    r"\s*(?:export |readonly |local |declare (?:-\w+ )?|set |\$env:)?([A-Za-z_]\w{0,60}) ?[?:]?= ?(.{0,2000})"
 )
 LOOPS = ("for ", "read ", "select ")
 LOOP = re.compile(r"\s*(?:for|read|select) +(?:-\w+ +)*([A-Za-z_]\w{0,60})\b")
 VARIABLE = re.compile(
-    r"\$(?:(\w{1,60})|\{([A-Za-z_]\w{0,60})(?::?([-=])([^{}$]{0,300}))?\})|%(\w{1,60})%|\$\(|`|\$\{|\$[@*#?!]"
+    r"\$(?:(\w{1,60})|\{([A-Za-z_]\w{0,60})(?::?([-=])([^{}$]{0,300}))?\})|%(\w{1,60})%|\$\(([A-Z_]{1,60})\)|\$\(|`|\$\{|\$[@*#?!]"
 )
 WORD = re.compile(r"\w{1,40}")
 QUOTED = re.compile(
@@ -68,7 +68,7 @@ def resolved(text: str, held: dict[str, str]) -> str:
     """``text`` with the variables that are known; the others as what nobody knows."""
 
     def put(match: re.Match[str]) -> str:
-        name = match[1] or match[2] or match[5]
+        name = match[1] or match[2] or match[5] or match[6]  # the last of a Makefile
         if name is None:
             return server_commands.UNKNOWN
         if name in held:
@@ -132,6 +132,7 @@ def of_lines(
         ):
             text, at = _joined(lines, at)
             command = resolved(text, held)
+            assignments(head, held)
             yield from _changed(command[:LINE_SHORT], file, first + begin)
         else:
             assignments(head, held)

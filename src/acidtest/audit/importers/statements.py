@@ -16,7 +16,7 @@ TEXT_MAX = 8 << 20
 LINE_MAX = 8192
 HINTS = (
     "global", "persist", "alter", "pragma", "_journal", "journal_mode", "synchronous_commit", "create database",
-    "sessionvariables=", "options=",
+    "sessionvariables=", "options=", "autovacuum_enabled",
 )  # fmt: skip
 HINT = linear.compile("|".join(HINTS), linear.I)
 NAME = r"[\"`]?(?P<name>[a-z_][\w.]{1,63})[\"`]?"
@@ -37,6 +37,8 @@ FORMS: tuple[tuple[tuple[str, ...], EngineName, str, re.Pattern[str]], ...] = tu
         (("alter",), "postgresql", "of one database or user",
          rf"\bALTER\s{{1,9}}(?:DATABASE|ROLE|USER)\s{{1,9}}(?:\"[^\"\n]{{1,63}}\"|[^\s;\"']{{1,63}})\s{{1,9}}SET\s{{1,9}}"
          rf"{NAME}{TO}{VALUE}"),
+        (("autovacuum_enabled",), "postgresql", "of one table",
+         rf"\((?:[^()]{{0,300}},)?\s{{0,9}}(?P<name>autovacuum_enabled)\s{{0,9}}=\s{{0,9}}{VALUE}"),
         # Of a session only what changes the promise of a commit or the work; others are how a script loads its data.
         (("commit", "isolation"), "postgresql", "session",
          r"\bSET\s{1,9}(?:SESSION\s{1,9}|LOCAL\s{1,9})?(?P<name>synchronous_commit|commit_delay|"

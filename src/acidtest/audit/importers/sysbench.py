@@ -14,6 +14,7 @@ from acidtest.audit.importers.tables import PROSE
 
 # "[ 1s ] thds: 2 tps: 129.86 …", and of 0.5 "[   1s] threads: 2, tps: 129.86, …"
 INTERVAL = rf"\[\s*{N}s ?\] (?:thds|(threads)): \d{{1,9}},? (?:tps|eps): {N}"
+CSV = rf"{N},\d{{1,6}},{N}(?:,\d{{1,9}}\.\d\d){{5}},{N},"  # of sysbench.report_csv
 BEGIN = r"sysbench (\d+\.\d+\S*?):?(?:\s|$)"
 TRANSACTIONS = rf"transactions: +\d{{1,15}} +\({N} per sec\.\)"
 QUOTED = "SQL statistics:|OLTP test statistics:|Running the test with following options:"
@@ -24,6 +25,7 @@ ROWS = (
     Row("title", TRANSACTIONS, ("rate",)),
     Row("title", rf"(?:reads/s: +|read: +IOPS=){N}", ("_reads",)),
     Row("interval", rf"{INTERVAL}(?:.* err/s:? {N})?", ("at", "_old", "rate", "failed/s")),
+    Row("interval", CSV, ("at", "rate", "failed/s")),
     Row("value", rf"(?:writes/s: +|write: +IOPS=){N}", ("_writes",)),
     Row("value", rf"{N} Requests/sec executed", ("_requests",)),  # of fileio before 1.0
     Row("value", rf"Number of threads: {N}", ("terminals",)),

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from acidtest.audit.bench import TableRow
-from acidtest.audit.importers import headings
 from acidtest.audit.importers.file import File, Importer
 from acidtest.formats import linear
 
@@ -22,6 +21,8 @@ QUOTED_MAX = 300  # rows of one table of a text; a longer one is a record
 UNIT_MAX = 5  # letters behind a figure
 PROSE = re.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|html?)")
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+HEADING_MAX = 200  # characters
+HEADING = linear.Pattern(r"\s{0,3}(?:#{1,6}\s+|(?:<details>\s{0,3})?<summary>)(.{1,400}?)(?:</summary>.{0,99})?")
 TAG = re.compile(r"<(/?)(table|tr|t[hd])\b[^<>]*>", re.IGNORECASE)
 ANY_TAG = re.compile(r"<[^<>]*>")
 NUMERIC = re.compile(r"[-+~]?\d[\d.,']{0,30}(?:e[-+]?\d{1,3})?[kKM%]?")
@@ -70,6 +71,19 @@ def blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The lines between each pair of fences, from 0; of one that is never closed those to the end."""
     fences = [at for at, line in enumerate(lines) if FENCE.match(line)]
     yield from ((one + 1, other) for one, other in zip(fences[::2], [*fences[1::2], len(lines)], strict=False))
+
+
+def headings(lines: Sequence[str]) -> list[str]:
+    """Of each line of a text the heading above it; a line of a block that begins with "#" is none."""
+    found, under, fenced = [], "", False
+    for line in lines:
+        begins = line.lstrip()[:1]  # by which most lines are known to be neither
+        if begins in ("`", "~") and FENCE.match(line.lstrip()):
+            fenced = not fenced
+        elif begins in ("#", "<") and not fenced and (match := HEADING.fullmatch(line.rstrip())):
+            under = match[1].strip("# \t")[:HEADING_MAX]
+        found.append(under)
+    return found
 
 
 def is_numeric(cell: str) -> bool:
@@ -215,7 +229,7 @@ def _read(file: File) -> Sequence[TableRow] | None:
     short = [one for one in of_file(file) if len(one.rows) <= QUOTED_MAX] if PROSE.fullmatch(file.base) else []
     if not short:
         return None
-    above = headings.of_lines(file.lines)
+    above = headings(file.lines)
     return [
         TableRow(file.at(row.line), one.line, one.head, row.cells, under=above[min(one.line, len(above)) - 1])
         for one in short

@@ -53,30 +53,34 @@ def _is_deep(value: Any) -> bool:
     return depth > DEPTH_MAX
 
 
-class Scalar(str):
-    """A value or a key of YAML as it is written, "off" and "0x10" alike, and its line, from 1. One that is not there
-    is empty."""
+class Node:
+    """A scalar of YAML as it is written, "off" and "0x10" alike ("text"; empty where nothing is), a mapping ("pairs")
+    or a sequence ("items"), and the line that it begins in, from 1."""
 
-    line: int
+    def __init__(self, line: int, text: str | None = None) -> None:
+        self.line = line
+        self.text = text
+        self.pairs: dict[str, Node] = {}
+        self.items: list[Node] = []
+        self.is_list = False
 
-    def __new__(cls, text: str, line: int) -> Scalar:
-        one = super().__new__(cls, text)
-        one.line = line
-        return one
+    def get(self, *keys: str) -> Node | None:
+        """What lies at a path of keys; None where there is nothing."""
+        node: Node | None = self
+        for key in keys:
+            node = node.pairs.get(key) if node is not None else None
+        return node
+
+    def says(self, *keys: str) -> str:
+        """The scalar at a path; "" of anything else."""
+        node = self.get(*keys)
+        return (node.text if node is not None else None) or ""
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.items)
 
 
-class Items(list["Tree"]):
-    line: int = 1
-
-
-class Table(dict[str, "Tree"]):
-    line: int = 1  # its keys are Scalars with theirs
-
-
-Tree = Scalar | Items | Table
-
-
-def load_yaml(text: str) -> list[Tree]:
+def load_yaml(text: str) -> list[Node]:
     """Every document of a YAML stream. Tags are not looked at, "<<" merges. Raises Broken."""
     if len(text) > YAML_CHARACTERS_MAX:
         raise Broken(f"is YAML of more than {YAML_CHARACTERS_MAX:,} characters")
@@ -90,7 +94,7 @@ def load_yaml(text: str) -> list[Tree]:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEPTH_MAX:
                 raise Broken("is YAML that is nested too deep", event.start_mark.line + 1)
-        return [_tree(node, {})[0] for node in yaml.compose_all(text, Loader=LOADER)]
+        return [_node(node, {})[0] for node in yaml.compose_all(text, Loader=LOADER)]
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         raise Broken(f"is no YAML: {error.problem}", at.line + 1 if at else None) from None
@@ -98,33 +102,41 @@ def load_yaml(text: str) -> list[Tree]:
         raise Broken("is no YAML: it holds what is no text") from None
 
 
-def _tree(node: Any, known: dict[Any, tuple[Tree, int] | None]) -> tuple[Tree, int]:
-    """The tree, and how many values it has. ``known`` are those that were made, or are begun."""
+def _node(node: Any, known: dict[Any, tuple[Node, int] | None]) -> tuple[Node, int]:
+    """What is made of a node, and how many values it has. ``known`` are those that were made, or are begun."""
     line = node.start_mark.line + 1
     if node in known:
-        made = known[node]
-        if made is None:
+        before = known[node]
+        if before is None:
             raise Broken("is YAML with an alias of what has not ended", line)
-        return made
+        return before
     known[node] = None
-    size = 1
-    tree: Tree = Scalar(node.value, line) if isinstance(node, yaml.ScalarNode) else Items()
-    if isinstance(node, yaml.SequenceNode):
-        within = [_tree(one, known) for one in node.value]
-        tree, size = Items(one for one, _ in within), 1 + sum(of for _, of in within)
-    elif isinstance(node, yaml.MappingNode):
-        tree = Table()
-        for name, value in node.value:
-            key = name.value if isinstance(name, yaml.ScalarNode) else ""
-            held, of = _tree(value, known)
-            size += of + 1
-            for one in (held if isinstance(held, Items) else [held]) if key == "<<" else ():
-                for inner, was in one.items() if isinstance(one, Table) else ():
-                    tree.setdefault(inner, was)
-            if key != "<<":
-                tree[Scalar(key, name.start_mark.line + 1)] = held
+    made, size = Node(line, node.value if isinstance(node, yaml.ScalarNode) else None), 1
+    made.is_list = isinstance(node, yaml.SequenceNode)
+    for one in node.value if made.is_list else ():
+        held, of = _node(one, known)
+        made.items.append(held)
+        size += of
+    for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        key = name.value if isinstance(name, yaml.ScalarNode) else ""
+        held, of = _node(value, known)
+        size += of + 1
+        if key != "<<":
+            made.pairs[key] = held
+            continue
+        for one in held.items or [held]:
+            made.pairs = one.pairs | made.pairs
     if size > YAML_VALUES_MAX:
         raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", line)
-    tree.line = line
-    known[node] = tree, size
-    return tree, size
+    known[node] = made, size
+    return made, size
+
+
+def table(value: Any) -> dict[str, Any]:
+    """``value`` if it is an object; an empty one if not."""
+    return value if isinstance(value, dict) else {}
+
+
+def rows(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Settings as values of something else: of Ansible, Helm, an operator or Terraform, of a benchmark tool's own file, of
+"""Settings as values of something else: of Ansible, Helm or an operator, of a benchmark tool's own file, of
 a program. By the engines' names for them: nothing else says what these are."""
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import replace
 from acidtest import settings
 from acidtest.audit.bench import Configuration, EngineName, Setting
 from acidtest.audit.importers import blocks, documents, known, shell
-from acidtest.audit.importers.documents import Node
 from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.trees import Node
 
 # Files that ``configurations`` or ``markdown`` reads, and what only shows something.
 CONFIGURATIONS = re.compile(r".*\.(?:conf|cnf|ini)(?:[.-].*)?|(?:.*\.)?(?:csv|tsv|svg|html?|ipynb|lock|txt)")
@@ -34,8 +34,6 @@ IN_STRING = re.compile(
     rf"[\"'](?:--)?([A-Za-z][\w-]{{2,63}})\s?=\s?({LITERAL}(?: ?[kKMGT]?B)?)(?:\\n)?[\"']", re.IGNORECASE
 )
 OPTION = re.compile(rf"[\"']-c[\"']\s?,\s?[\"']([a-z_]{{2,63}})=({LITERAL})[\"']", re.IGNORECASE)
-TERRAFORM_NAME = re.compile(r"\s*name\s{0,20}[=:]\s{0,20}\"([a-z_]{3,63})\"\s*+(?:,\s*+)?")
-TERRAFORM_VALUE = re.compile(r"\s*value\s{0,20}[=:]\s{0,20}\"?([^\"\s]{1,100})\"?\s*+(?:,\s*+)?")
 LINE_MAX = 2000
 
 
@@ -66,7 +64,7 @@ def _usable(value: str | None) -> bool:
 
 def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
     composed = any(one.get("services") is not None for one in roots)
-    has_containers = any("containers" in node.mapping() for root in roots for _, node in documents.walk(root))
+    has_containers = any("containers" in node.pairs for root in roots for _, node in documents.walk(root))
     for root in roots:
         resource = root.says("kind") if root.says("apiVersion") else ""
         side = root.says("metadata", "name") if resource not in ("", "ConfigMap", "Secret") else ""
@@ -81,7 +79,7 @@ def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
             for one in _in_texts(node, file, plain=not composed and not resource):
                 yield replace(one, side=side) if side and not one.side else one
         version = root.says("spec", "postgresql", "version") if side else ""
-        for one in _made(groups, file, list(root.mapping())[:100]):
+        for one in _made(groups, file, list(root.pairs)[:100]):
             yield replace(one, side=side, version=version)
 
 
@@ -106,7 +104,7 @@ def _of_node(node: Node, file: File) -> list[Setting]:
     """Settings among a mapping's pairs, and in a sequence of mappings with a name and a value each."""
     found = [
         _setting(key, held.text.strip(), file, held.line)
-        for key, held in node.mapping().items()
+        for key, held in node.pairs.items()
         if held.text is not None and _usable(held.text) and len(key) < 80
     ]
     for one in node if node.is_list else [node]:
@@ -119,7 +117,7 @@ def _of_node(node: Node, file: File) -> list[Setting]:
 
 def _in_texts(node: Node, file: File, *, plain: bool) -> Iterator[Configuration]:
     """Configurations in a text of several lines, and commands where a key says that it is run."""
-    for name, value in node.mapping().items():
+    for name, value in node.pairs.items():
         text = value.text
         if text is None or len(text) < 6 or not ("=" in text or "\n" in text):
             continue
@@ -140,23 +138,14 @@ def _of_lines(file: File) -> Iterator[Configuration]:
     """Settings in a program or in another tool's own file: "name: value" in lines that follow each other, or within
     a string."""
     groups: Groups = defaultdict(list)
-    said = known.called(file.name)
     run: list[Setting] = []
     strings: list[Setting] = []
-    waits, waits_at = "", 0
     for number, line in enumerate((*file.lines, "end"), start=1):
         head = line[:LINE_MAX]
         bare = head.strip()
         if not bare or bare.startswith(("#", ";", "//", "--", "*", "/*")):
             continue
-        if match := TERRAFORM_NAME.fullmatch(head):
-            waits, waits_at = match[1], number
-        elif waits and number - waits_at <= 3 and (match := TERRAFORM_VALUE.fullmatch(head)):
-            engine = known.owner(waits) or said
-            if engine and known.has(engine, waits) and _usable(match[1]):
-                groups[engine].append(Setting(waits, match[1], file.at(number)))
-            waits = ""
-        elif match := ENTRY.fullmatch(head):
+        if match := ENTRY.fullmatch(head):
             run.append(_setting(match[2], match[3] or match[4], file, number))
         else:
             _sort(run, None, groups)

@@ -1,5 +1,5 @@
-"""YCSB and go-ycsb: what they print (summary and status lines), the JSON of YCSB's exporters, and files of a workload's
-properties. See Client.java, StatusThread.java, JSONMeasurementsExporter.java, and go-ycsb's pkg/measurement.
+"""YCSB and go-ycsb: what they print: summary and status lines. See Client.java, StatusThread.java, and go-ycsb's
+pkg/measurement.
 
 One result for a run; its latencies are those of the operation that was done most often.
 """
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from acidtest.audit.amounts import number
-from acidtest.audit.bench import Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.outputs import RESULTS, N, Output, Row, Run, asked_by
+from acidtest.audit.importers.outputs import RESULTS, N, Output, Row, Run
 
 FLOAT = r"(\d{1,18}(?:\.\d{1,20})?(?:E-?\d{1,3})?)"
 THROUGHPUT, RUNTIME = "Throughput(ops/sec)", "RunTime(ms)"
@@ -24,10 +23,6 @@ THROUGHPUT, RUNTIME = "Throughput(ops/sec)", "RunTime(ms)"
 SUMMARY = rf"\[([A-Z][A-Z_-]{{1,40}}\], (?:[^,]{{0,60}}[^,\d]|Return=-?\d{{1,9}})), {FLOAT}\s*$"
 STATUS = rf"(?:\S+ \S+ )?(\d{{1,9}}) sec: \d{{1,15}} operations; (?:{N} current ops/sec;)?"
 GO = r"([A-Z_]{2,40}) +- (Takes\(s\): .{1,400})"
-EXPORTED = re.compile(
-    rf'"metric"\s{{0,9}}:\s{{0,9}}"([^"]{{1,60}})"\s{{0,9}},\s{{0,9}}"measurement"\s{{0,9}}:\s{{0,9}}"([^"]{{1,80}})"'
-    rf'\s{{0,9}},\s{{0,9}}"value"\s{{0,9}}:\s{{0,9}}{FLOAT}'
-)
 LATENCY = re.compile(r"(Average|Max|(\d{2}(?:\.\d{1,3})?)(?:th)?Percentile)Latency\((us|ms)\)|(Avg|Max|[\d.]+th)\(us\)")
 SHORT = {"Average": "mean", "Avg": "mean", "Max": "max"}
 READ_ONLY = frozenset(("READ", "SCAN"))
@@ -121,19 +116,4 @@ OUTPUT = Output(
 )  # fmt: skip
 
 
-def _exported(file: File) -> Sequence[Published] | None:
-    if b'"measurement"' not in file.head or b'"metric"' not in file.head:
-        return None
-    found = EXPORTED.findall(file.text)
-    values = {f"_of {metric}], {name}": value for metric, name, value in found if not name.lstrip(">").isdigit()}
-    return list(OUTPUT.published(file, Run(1, values=values))) if f"_of OVERALL], {THROUGHPUT}" in values else None
-
-
-def _properties(file: File) -> Sequence[Published] | None:
-    one = Published(file.at(1), "ycsb", file.base, unit="operations", script=file.base)
-    return asked_by(file, frozenset(("readproportion", "updateproportion", "operationcount")), 2, _asked, one)
-
-
 OUTPUT_TEXT = Importer("YCSB output", OUTPUT.read)
-EXPORTED_JSON = Importer("YCSB measurements", _exported)
-PROPERTIES = Importer("YCSB workload", _properties)

@@ -8,7 +8,8 @@ from datetime import timedelta
 from itertools import islice
 
 from acidtest.audit import platforms, releases
-from acidtest.audit.bench import Bench, Binary, Configuration, Side
+from acidtest.audit.bench import Bench, Binary, Configuration, Side, TableRow
+from acidtest.audit.said import and_more
 from acidtest.families import PRODUCTS
 from acidtest.finding import FAIR, Evidence, Found, rule
 from acidtest.settings import alike
@@ -18,6 +19,13 @@ DEBUG_VERSION = re.compile(
 )  # as MySQL and MariaDB call theirs: "8.0.36-debug-log"
 PRE_RELEASE = re.compile(r"\d[ ._-]?(?:alpha|beta|rc|milestone|devel)(?![a-z])", re.IGNORECASE)
 GRACE = timedelta(days=60)  # who measures for weeks cannot change the build on the last day
+UNLIKE = 1.2  # times as much memory
+MACHINE = re.compile(r"(?:v?cpus?|cores|processor|os|operating system|kernel|memory|ram)\b", re.IGNORECASE)
+MEMORY = re.compile(r"(?:memory|ram)(?: \(.{1,40}\))?", re.IGNORECASE)
+SIZE = re.compile(r"~?(\d{1,6}(?:\.\d{1,3})?) ?([MGT])i?B\b", re.IGNORECASE)
+POWERS = {"M": 1, "G": 1 << 10, "T": 1 << 20}
+SOFTWARE = re.compile(r"\w[\w .+-]{1,30}")
+DOTTED = re.compile(r"v?(\d{1,4}\.\d{1,4}\.\d{1,4}\S{0,20})(?:$| )")
 NAMED_MAX = 4  # sides in a sentence
 INVESTIGATION = "V. Khorsun, P. Zotov, A. Kovyazin: the investigation of a published Firebird 3 against 4 benchmark"
 
@@ -185,6 +193,54 @@ def system_differs(bench: Bench) -> Iterator[Found]:
         )
         # Systems may be what is compared: what a kit's files do not say is for its reader to know.
         yield Found(f"The results come from systems that differ in {told}.", tuple(evidence), noted=True)
+    if not {"machine", "memory"} & bench.factors:
+        yield from _memories(bench)
+
+
+def _memories(bench: Bench) -> Iterator[Found]:
+    """Listings of memory, or columns of a table of machines, that are not of one size."""
+    listed_ = sorted(bench.said("memory"), key=lambda one: one.value or 0)
+    if listed_ and (listed_[-1].value or 0) > UNLIKE * (listed_[0].value or 0):
+        text = f"The memory differs: {listed_[0].text}, and {listed_[-1].text}."
+        yield Found(text, tuple(dict.fromkeys(one.where.says(one.text) for one in listed_)), noted=True)
+    for row, sizes in _environments(bench, MEMORY, SIZE):
+        amounts = [float(size[1]) * POWERS[size[2].upper()] for size in sizes]
+        if max(amounts) > UNLIKE * min(amounts):
+            yield Found(f"The memory differs: {_columns(row)}.", (row.where.says(" | ".join(row.cells)),), noted=True)
+
+
+def _environments(
+    bench: Bench, label: re.Pattern[str], cell: re.Pattern[str]
+) -> Iterator[tuple[TableRow, list[re.Match[str]]]]:
+    """Rows of this label in tables of machines, which have a column for each side, and what their cells hold."""
+    tables = {
+        (row.where.file, row.table) for row in bench.rows if row.cells and MACHINE.match(row.cells[0].strip("*` "))
+    }
+    for row in bench.rows:
+        if (row.where.file, row.table) in tables and len(row.cells) > 2 and label.fullmatch(row.cells[0].strip("*` ")):
+            found = [match for one in row.cells[1:] if (match := cell.match(one.strip("*` ")))]
+            if len(found) == len(row.cells) - 1:
+                yield row, found
+
+
+def _columns(row: TableRow) -> str:
+    return ", ".join(f"{cell} of {head}" for head, cell in zip(row.head[1:], row.cells[1:], strict=False))
+
+
+@rule(
+    "version-differs",
+    severity="note",
+    says="What is compared runs on different versions of the same software: a difference may be theirs.",
+    remedy="Give all sides one version, or make it a factor.",
+    disproved_by="a version query of what was measured",
+    source=FAIR,
+)
+def version_differs(bench: Bench) -> Iterator[Found]:
+    for row, versions in _environments(bench, SOFTWARE, DOTTED):
+        if "version" not in bench.factors and len({one[1] for one in versions}) > 1:
+            yield Found(
+                f"{row.cells[0].strip('*` ')} differs: {_columns(row)}.", (row.where.says(" | ".join(row.cells)),)
+            )
 
 
 def _differs(bench: Bench, by_side: Mapping[str, Set[str]], text: str, of: Callable[[Binary], str]) -> Iterator[Found]:
@@ -196,6 +252,30 @@ def _differs(bench: Bench, by_side: Mapping[str, Set[str]], text: str, of: Calla
             )
         )
         yield Found(f"{sentence}.", tuple(b.where.says(of(b)) for side in known for b in side.servers))
+
+
+@rule(
+    "version-mislabelled",
+    severity="doubtful",
+    says="The name of a result has another version than the server that made it says.",
+    remedy="Name results by what the server says of itself.",
+    disproved_by="a version query of the measured server with the version in the name",
+    source=FAIR,
+)
+def version_mislabelled(bench: Bench) -> Iterator[Found]:
+    wrong: dict[str, Evidence] = {}
+    for one in bench.said("platform"):
+        kind, _, said = one.text.partition(" ")
+        if kind == "server" and (product := said.split()):
+            named_ = re.findall(rf"{product[0]}[-_]?v?(\d{{1,2}}(?:\.\d{{1,3}}){{1,2}})", one.where.file, re.IGNORECASE)
+            if named_ and not any(f"{product[1]}.".startswith(f"{name}.") for name in named_):
+                wrong.setdefault(
+                    f"{one.where.file} is called {named_[-1]}, and its server says {said}", one.where.says(said)
+                )
+    if wrong:
+        yield Found(
+            f"{next(iter(wrong))}{and_more(len(wrong) - 1, 'file', before='the like in ')}.", tuple(wrong.values())
+        )
 
 
 @rule(

@@ -6,16 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Published
+from acidtest.audit.compared import product
 from acidtest.audit.repeated import DRIVE_TOOLS
 from acidtest.audit.said import and_more, called, rate
-from acidtest.finding import Found, rule
+from acidtest.finding import Found, listed, rule
 from acidtest.words import counted
 
-HTTP_TOOLS = frozenset(("k6", "jmeter", "locust", "gatling"))
 TPC_C = frozenset(("hammerdb", "benchbase", "oltpbench", "go-tpc", "tpcc-mysql", "benchmarksql"))
 
 OF_DATABASES = ("transactions", "queries", "operations", "requests", "reads", "writes")
-RATES_QUOTED = 5
 SEVERAL = frozenset(("benchbase", "oltpbench"))  # that run other workloads too, of which a scale counts something else
 
 
@@ -65,22 +64,23 @@ def _branches(one: Published) -> float | None:
 
 
 @rule(
-    "think-time-in-the-rate",
+    "in-process-against-server",
     severity="note",
-    says="Each virtual user pauses between its requests and waits for every answer: the rate is what the pauses let "
-    "through, not what the database can do.",
-    remedy="Take the pauses out, ask for a rate of arrivals, or publish latencies at a stated number of users.",
-    disproved_by="runs without the pauses with the same rates",
-    source="B. Schroeder et al., Open Versus Closed (NSDI 2006); k6's documentation, Open and closed models",
+    says="An engine within the program that measures is compared with one that is asked over a connection: each "
+    "statement of the other is a round trip.",
+    remedy="Name the round trips beside the figures, or measure work of many statements in one call.",
+    disproved_by="the same round trip before each statement of both",
+    source="SQLite's documentation, Appropriate Uses For SQLite: it does not compete with client/server databases",
 )
-def think_time_in_the_rate(bench: Bench) -> Iterator[Found]:
-    said = bench.said("think-time")
-    rated = [one for one in bench.others if one.rate and not one.planned and one.tool in (*HTTP_TOOLS, "")]
-    if said and (rated or bench.rows):
-        more = and_more(len(said) - 1, "pause")
-        evidence = [one.where.says(one.text) for one in said]
-        evidence += [one.where.says(rate(one)) for one in rated[:RATES_QUOTED]]
-        yield Found(f"{said[0].where.file} has “{said[0].text}”{more}.", tuple(evidence))
+def in_process_against_server(bench: Bench) -> Iterator[Found]:
+    products: dict[str, Published] = {}
+    for one in bench.others:
+        if not one.planned and (name := product(one)):
+            products.setdefault(name, one)
+    if "sqlite" in products and len(products) > 1:
+        evidence = tuple(one.where.says(f"{rate(one)} of {name}") for name, one in products.items())
+        others = listed(name for name in products if name != "sqlite")
+        yield Found(f"sqlite runs within the program that measures, and {others} behind a connection.", evidence)
 
 
 @rule(

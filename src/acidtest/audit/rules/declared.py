@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from acidtest.audit import claims
 from acidtest.audit.bench import Bench, Declared, DeclaredSide, Setting
 from acidtest.finding import Found, rule
 
@@ -26,7 +27,6 @@ CALLED = {"memory_gb": "memory", "file_system": "file system"}
     remedy='Measure all sides on one machine, or declare it: varies = ["machine"].',
     disproved_by="a record of the runs that names one machine",
     source="TPC-C, clause 8.3: what was measured on is disclosed; G. Heiser, Systems Benchmarking Crimes",
-    about="place",
 )
 def machine_differs(bench: Bench) -> Iterator[Found]:
     if bench.declared is None:
@@ -59,7 +59,6 @@ def _facts(declared: Declared, one: DeclaredSide, other: DeclaredSide) -> Iterat
     remedy="Declare what was measured, or bring the files of what was measured.",
     disproved_by="a log or a version query of the measured server with the version that is declared",
     source="By definition: one of the two is wrong",
-    about="settings",
 )
 def declared_otherwise(bench: Bench) -> Iterator[Found]:
     by_name = {side.name: side for side in bench.sides}
@@ -78,3 +77,19 @@ def declared_otherwise(bench: Bench) -> Iterator[Found]:
 
 def _same(one: str, other: str) -> bool:
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+@rule(
+    "claim-does-not-follow",
+    severity="invalid",
+    says="A declared claim does not follow from the results of the kit.",
+    remedy="Claim what the results show, or bring the results that the claim is from.",
+    disproved_by="results of the same work that the claim follows from",
+    source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (2013); acidtest help docs/ANALYSIS.md",
+)
+def claim_does_not_follow(bench: Bench) -> Iterator[Found]:
+    for one in claims.answers(bench):
+        if one.verdict == "does not follow":
+            yield Found(
+                f"{one.text.rstrip('.')}: the results show {one.why}.", (one.claim.where.says(one.text), *one.evidence)
+            )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from acidtest.audit import disclosed
-from acidtest.audit.bench import Bench, Published
+from acidtest.audit.bench import EMPTY, Bench, Published
 from acidtest.audit.repeated import DRIVE_TOOLS
 from acidtest.audit.said import and_more, rate
 from acidtest.finding import Found, rule
@@ -28,13 +29,9 @@ RESULTS = re.compile(r"result|output|dump|\.(?:log|csv|out)", re.IGNORECASE)
     source="B. Schwartz et al., High Performance MySQL, chapter 2: what a benchmark has to document",
 )
 def not_disclosed(bench: Bench) -> Iterator[Found]:
-    results = list({one.where.file: one for one in bench.others if not one.planned}.values())
-    if not results or all(one.tool in DRIVE_TOOLS for one in results):
-        return
     table = disclosed.table(bench)
-    missing = [one.what for one in table if one.where is None]
-    if missing:
-        evidence = [one.where.says(f"a result{f' of {one.tool}' if one.tool else ''}") for one in results]
+    missing = [one.what for one in table if one.where is None and one.what != disclosed.SETTINGS]
+    if missing and (evidence := disclosed.measured(bench)):
         evidence += [one.where.says(f"{one.what}: {one.how(bench)}") for one in table if one.where]
         yield Found(f"Not recorded: {', '.join(missing)}.", tuple(evidence), "certain")
 
@@ -83,9 +80,16 @@ def _is_local(one: Published) -> bool:
     source=REPRODUCE,
 )
 def results_missing(bench: Bench) -> Iterator[Found]:
+    kinds = {PurePosixPath(one.where.file).suffix for one in bench.measured} - {""}
+    empty = [one for one in bench.passed if one.text == EMPTY and PurePosixPath(one.file).suffix in kinds]
+    if empty:
+        more = and_more(len(empty) - 1, "file", after=" like it")
+        yield Found(f"{empty[0].file} is empty, where other files of its kind hold results{more}.", tuple(empty))
     if bench.measured or bench.not_understood or any(RESULTS.search(name) for name in bench.unread):
         return
     told = [one for one in bench.others if one.told]
+    if any(one.repetition is not None for one in told):
+        return  # a table of runs is what they put out
     plans = [one for one in bench.published if one.planned and one.tool and one.parameters.get("phase") is None]
     if told:
         text = "The figures stand in texts alone: no output of a run is in the kit."

@@ -28,14 +28,16 @@ NO = frozenset(("", "0", "false", "no", "off", "none"))
     "several times the memory.",
     disproved_by="counters of the drive (iostat) that show as many operations as the tool did",
     source="fio's manual: direct, invalidate and end_fsync; sysbench's README, fileio; dd(1): conv=fsync, oflag=direct",
-    about="place",
 )
 def drive_test_through_cache(bench: Bench) -> Iterator[Found]:
     memory = max(bench.said("memory"), key=lambda one: one.value or 0, default=None)
     if not {"cache", "direct"} & bench.factors:
         asked = _asked(bench)
-        seen = [found for one in bench.measured if (found := _through_cache(one, memory, asked))]
-        yield from gathered(one for one in seen if AT_END not in one.text)
+        # Of jobs whose results are not in the kit, what they ask for.
+        jobs = [one for one in bench.plans if one.tool == "fio"] if not bench.measured else []
+        seen = [found for one in (*bench.measured, *jobs) if (found := _through_cache(one, memory, asked))]
+        told = gathered(one for one in seen if AT_END not in one.text)
+        yield from (replace(one, noted=not bench.measured) for one in told)
         # What is flushed at the end is on the drive by then, and was taken at the speed of memory.
         yield from (replace(one, noted=True) for one in gathered(one for one in seen if AT_END in one.text))
 
@@ -85,8 +87,9 @@ def _through_cache(one: Published, memory: Statement | None, asked: Asked) -> Se
     if how is None or options is None or one.flushed or one.unit == "flushes":
         return None
     amount = size(options.get("size", "") or options.get("filetotalsize", ""))
-    evidence = [one.where.says(f"{how}; {rate(one)}")]
-    text = f"{called(one)}: {rate(one)} with {how}"
+    what = f"{one.tool} is asked for" if one.planned else rate(one)
+    evidence = [one.where.says(f"{how}; {what}")]
+    text = f"{called(one)}: {what} with {how}"
     if amount and memory and memory.value:
         if amount > EXCEEDS * memory.value:
             return None
@@ -114,6 +117,4 @@ def _buffered(one: Published, options: Mapping[str, str]) -> str | None:
         known = {"if", "of"} & set(options)
         through = not any(word in command for word in ("direct", "fsync", "fdatasync", "dsync", "sync"))
         return "neither oflag=direct nor conv=fsync" if known and through else None
-    if one.tool == "hdparm":
-        return "reads of the file cache (hdparm -T)" if "cached" in one.name.lower() else None
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -119,33 +119,38 @@ def _writes_whole_pages(bench: Bench) -> bool:
     remedy="Give every side the same promise, or make the level of durability a factor.",
     disproved_by="a dump of the settings in force while it was measured, with one promise on all sides",
     source=MANUALS,
-    about="settings",
 )
 def durability_differs(bench: Bench) -> Iterator[Found]:
     if "durability" in bench.factors:
         return
-    meant = studied.durability(bench)
     differs = False
     for promise, sides in _by_promise(bench):
         broken = [(side, kept) for side, kept in sides if not kept.kept]
         if broken and len(broken) < len(sides):
             differs = True
-            # Of one engine in one version the setting itself may be what is compared.
-            one_engine = len({(side.engine, side.version) for side, _ in sides}) == 1
-            if one_engine and (meant or studied.by_name([side for side, _ in sides])):
-                continue
+            meant = studied.meant(bench, [side for side, _ in sides])
             names = all_named((side for side, _ in broken), bench.sides)
             others = all_named((side for side, kept in sides if kept.kept), bench.sides)
             evidence = (
                 *(e for _, kept in broken for e in kept.evidence),
-                *(kept.evidence[0] for _, kept in sides if kept.kept),
+                *(_counterpart(kept.evidence, broken) for _, kept in sides if kept.kept),
             )
-            text = f"{_quoted(promise)} holds for {others}, and not for {names}."
+            told = f"; taken as meant, because {meant}" if meant else ""
+            text = f"{_quoted(promise)} holds for {others}, and not for {names}{told}."
+            # Of one engine in one version the setting itself may be what is compared, unless it is declared what is.
+            one_engine = len({(side.engine, side.version) for side, _ in sides}) == 1
+            open_ = one_engine and not (bench.declared and bench.declared.varies is not None)
             # What the servers say of themselves is as certain of one engine as of several.
             dumped = all(any(one.source == "dump" for one in side.configurations) for side, _ in sides)
-            yield Found(text, evidence, "guessed" if one_engine and not dumped else None)
+            yield Found(text, evidence, "guessed" if open_ and not dumped else None, noted=bool(meant))
     if not differs:
         yield from _differs_by_default(bench)
+
+
+def _counterpart(evidence: Sequence[Evidence], broken: Sequence[tuple[Side, Kept]]) -> Evidence:
+    """What is said of the setting that breaks the promise elsewhere, else the first."""
+    settings_ = {said.text.partition(" ")[0] for _, kept in broken for said in kept.evidence}
+    return next((said for said in evidence if said.text.partition(" ")[0] in settings_), evidence[0])
 
 
 def _differs_by_default(bench: Bench) -> Iterator[Found]:
@@ -190,7 +195,7 @@ def _of_stores(bench: Bench, together: Mapping[str, list[Evidence]]) -> dict[str
 def _writes(bench: Bench) -> bool:
     """Whether something that was measured may write: nothing says that all only read."""
     results = [f"{one.where.file} {one.name} {one.script}" for one in bench.others]
-    results += [" ".join((*row.head, *row.cells[:2], row.under)) for row in bench.rows]
+    results += [" ".join((*row.head, *row.cells[:2])) for row in bench.rows]
     if any(WRITES.search(text) for text in results):
         return True
     return not any(READS.search(text) for text in results)
@@ -203,25 +208,23 @@ def _writes(bench: Bench) -> bool:
     remedy="Measure with the promise kept, or state beside each figure that it is not.",
     disproved_by="a dump of the settings in force while it was measured, in which the promise is kept",
     source=MANUALS,
-    about="settings",
 )
 def durability_given_up(bench: Bench) -> Iterator[Found]:
     ours = all(side.configurations and not files(side) for side in bench.sides)  # says its level beside each number
     if "durability" in bench.factors or ours:
         return
-    meant = studied.durability(bench)
     for group in tied.alternatives(bench):
         for promise in (COMMIT, PAGES):
-            if meant or studied.by_name(group):
-                continue
             known = [
                 (side, k) for side in group for k in promises(side, _writes_whole_pages(bench)) if k.promise == promise
             ]
             broken = [(side, kept) for side, kept in known if not kept.kept]
             if broken and len(broken) < len(known):
                 names = listed(side.name for side, _ in broken)
-                text = f"{_quoted(promise)} does not hold with {names}, and no result tells what it was measured with."
-                yield Found(text, tuple(one for _, kept in broken for one in kept.evidence))
+                meant = studied.meant(bench, group)
+                told = f"taken as meant, because {meant}" if meant else "and no result tells what it was measured with"
+                text = f"{_quoted(promise)} does not hold with {names}, {told}."
+                yield Found(text, tuple(one for _, kept in broken for one in kept.evidence), noted=bool(meant))
     compared = {name for together in stores.compared(bench) for name in together}
     unknown = compared & set(PRODUCTS) - {side.engine for side in bench.sides}
     for promise, sides in _by_promise(bench):
@@ -230,7 +233,7 @@ def durability_given_up(bench: Bench) -> Iterator[Found]:
             yield Found(
                 f"{_quoted(promise)} holds for no side.",
                 tuple(one for _, kept in sides for one in kept.evidence),
-                noted=meant or promise == PAGES or len(sides) > 1,
+                noted=bool(studied.meant(bench, [s for s, _ in sides])) or promise == PAGES or len(sides) > 1,
             )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S
-from acidtest.audit.said import Seen, called, gathered
+from acidtest.audit.said import Seen, called, gathered, rate
 from acidtest.finding import Found, rule
 
 SHORT_DRIVE_S = 15.0
@@ -26,6 +26,7 @@ STEP = re.compile(
     r"checkpoint|restart|start-?up)",
     re.IGNORECASE,
 )
+FEW = 30  # transactions
 PIECES_MOST = 50
 ENOUGH_RUNS = 5  # of a short piece of work say as much as one long run
 
@@ -58,7 +59,12 @@ def too_short_run(bench: Bench) -> Iterator[Found]:
     often = any((one.value or 0) >= ENOUGH_RUNS for one in bench.said("repeated"))
     # Of a suite of many pieces of work, or of what is repeated, each may be short.
     yield from (replace(one, noted=often or len(pieces) > PIECES_MOST) for one in gathered(pieces))
-    yield from gathered([*runs, *(seen for one in plans if (seen := _short(one)))])
+    short_runs = [*runs, *(seen for one in plans if (seen := _short(one)))]
+    for tool in dict.fromkeys(seen.of.tool for seen in short_runs):
+        of_tool = [seen for seen in short_runs if seen.of.tool == tool]
+        # In a minute caches may be filled, and nothing of what is put off is done.
+        minute = all(_lasts(seen.of) >= SHORT_S for seen in of_tool)
+        yield from (replace(one, noted=minute) for one in gathered(of_tool))
 
 
 def _steps(bench: Bench) -> set[int]:
@@ -94,10 +100,12 @@ def _parts(bench: Bench) -> set[int]:
 
 
 def _short(one: Published) -> Seen | None:
-    if one.runs and one.runs >= ENOUGH_RUNS:
-        return None
     if one.took_s is not None and not one.planned:
-        if not 0 < one.took_s < SHORT_WORK_S or (one.told and not IN_SECONDS.search(one.written)):
+        if (
+            (one.runs or 1) >= ENOUGH_RUNS
+            or not 0 < one.took_s < SHORT_WORK_S
+            or (one.told and not IN_SECONDS.search(one.written))
+        ):
             return None
         took = f"{one.took_s * 1000:,.3g} ms" if one.took_s < 1 else f"{one.took_s:,.3g} s"
         return Seen(one, f"{called(one)}: all of the work took {took}", (one.where.says(took),), -one.took_s)
@@ -107,7 +115,7 @@ def _short(one: Published) -> Seen | None:
         return None  # that one is made to run 5 s
     if not (one.rate or one.bytes_per_s or one.nopm or one.planned or one.series):
         return None
-    if lasting >= (SHORT_DRIVE_S if drive else SHORT_S):
+    if lasting >= SHORT_DRIVE_S if drive else lasting > SHORT_S:
         return None
     lasts = f"{lasting:,.3g} s"
     return Seen(one, f"{called(one)}: {lasts}", (one.where.says(lasts),), -lasting)
@@ -115,3 +123,20 @@ def _short(one: Published) -> Seen | None:
 
 def _lasts(one: Published) -> float:
     return one.measured_s or len(one.series) * one.interval_s
+
+
+@rule(
+    "too-few-transactions",
+    severity="doubtful",
+    says="So few transactions were completed that the rate and its percentiles are those of single calls.",
+    remedy="Run until some hundred are completed, or publish how long each took.",
+    disproved_by="the tool's count of completed transactions, if it is another",
+    source="R. Jain, The Art of Computer Systems Performance Analysis, chapter 13: intervals and sizes of samples",
+)
+def too_few_transactions(bench: Bench) -> Iterator[Found]:
+    yield from gathered(
+        Seen(one, f"{called(one)}: {done:.0f} completed in {one.measured_s:.0f} s", (one.where.says(rate(one)),), -done)
+        for one in bench.measured
+        if one.rate and one.measured_s and one.unit == "transactions" and one.nopm is None
+        and (done := one.rate * one.measured_s) < FEW
+    )  # fmt: skip

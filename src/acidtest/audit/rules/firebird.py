@@ -84,7 +84,6 @@ def _says(of: Iterable[Known]) -> tuple[Evidence, ...]:
     remedy="Create every database with the same page size, or make it a factor.",
     disproved_by="headers of the measured databases with one page size",
     source=INVESTIGATION,
-    about="settings",
 )
 def page_size_differs(bench: Bench) -> Iterator[Found]:
     if "page_size" in bench.factors:
@@ -106,7 +105,6 @@ def page_size_differs(bench: Bench) -> Iterator[Found]:
     remedy="Run gfix -buffers 0, or state both sizes.",
     disproved_by="MON$PAGE_BUFFERS of the measured database, as the configuration has it",
     source=f"{INVESTIGATION}; Firebird's manual of gfix",
-    about="settings",
 )
 def buffers_in_header(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, lambda one: bool(files(one.side)) or not one.side.configurations):
@@ -124,7 +122,6 @@ def buffers_in_header(bench: Bench) -> Iterator[Found]:
     "drive, switch off the file cache, not the engine's own.",
     disproved_by="MON$PAGE_BUFFERS of the measured database, larger than that",
     source=INVESTIGATION,
-    about="settings",
 )
 def buffers_smallest(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, lambda one: one.buffers <= BUFFERS_MIN):
@@ -152,7 +149,6 @@ def _configured_buffers(side: Side) -> Iterator[Setting]:
     remedy="At most 2,048 buffers a connection, or SuperServer with one large cache.",
     disproved_by="a query or a log of the measured server that shows one cache for all connections",
     source=INVESTIGATION,
-    about="settings",
 )
 def buffers_classic(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, _too_many_for_classic):
@@ -163,10 +159,7 @@ def buffers_classic(bench: Bench) -> Iterator[Found]:
 
 
 def _too_many_for_classic(one: Known) -> bool:
-    """Also of a server whose mode nobody has chosen, if the cache was not made for its default, SuperServer."""
-    mode, chosen = server_mode(one.side)
-    fits = mode == "Super" and (chosen or one.buffers >= BUFFERS_SUPER_MIN)
-    return one.buffers > BUFFERS_CLASSIC_MAX and not fits
+    return one.buffers > BUFFERS_CLASSIC_MAX and server_mode(one.side) in ("Classic", "SuperClassic")
 
 
 @rule(
@@ -176,7 +169,6 @@ def _too_many_for_classic(one: Known) -> bool:
     remedy="Give SuperServer at least 8,192 buffers; where the machine serves nothing else, most of its memory.",
     disproved_by="MON$PAGE_BUFFERS of the measured database, larger than that",
     source=INVESTIGATION,
-    about="settings",
 )
 def buffers_super(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, _too_few_for_super):
@@ -184,27 +176,27 @@ def buffers_super(bench: Bench) -> Iterator[Found]:
 
 
 def _too_few_for_super(one: Known) -> bool:
-    return BUFFERS_MIN < one.buffers < BUFFERS_SUPER_MIN and server_mode(one.side)[0] == "Super"
+    return BUFFERS_MIN < one.buffers < BUFFERS_SUPER_MIN and server_mode(one.side) == "Super"
 
 
 def _tells_mode(side: Side) -> list[Where]:
     return [one.where for one in side.settings("ServerMode")] or [one.where for one in side.binaries[:1]]
 
 
-def server_mode(side: Side) -> tuple[str, bool]:
-    """ "Super", "SuperClassic", "Classic", or "" where it is not known; and whether somebody has chosen it. Of 2.5 the
-    programs say it, of later ones the setting, whose default is Super."""
+def server_mode(side: Side) -> str:
+    """ "Super", "SuperClassic", "Classic", or "" where it is not known. Of 2.5 the programs say it, of later ones the
+    setting, whose default is Super."""
     if side.version.startswith(("2.", "1.")):
         names = {binary.where.file.rpartition("/")[2].lower().removesuffix(".exe") for binary in side.binaries}
         modes = {"fbserver": "Super", "fb_inet_server": "Classic", "fb_smp_server": "SuperClassic"}
         chosen = {modes[name] for name in names if name in modes}
-        return (chosen.pop(), True) if len(chosen) == 1 else ("", False)
+        return chosen.pop() if len(chosen) == 1 else ""
     asked = next(side.settings("ServerMode"), None)
     if asked is None:
-        return ("Super" if side.tells_all and side.version else ""), False
+        return "Super" if side.tells_all and side.version else ""
     words = {"super": "Super", "threadeddedicated": "Super", "superclassic": "SuperClassic",
              "threadedshared": "SuperClassic", "classic": "Classic", "multiprocess": "Classic"}  # fmt: skip
-    return words.get(asked.value.lower(), ""), True
+    return words.get(asked.value.lower(), "")
 
 
 @rule(
@@ -214,12 +206,11 @@ def server_mode(side: Side) -> tuple[str, bool]:
     remedy="Compare the same mode, or make it a factor.",
     disproved_by="a list of the measured servers' processes and threads that shows one mode",
     source="Firebird's firebird.conf, ServerMode: one cache for all connections, or one for each",
-    about="settings",
 )
 def server_mode_differs(bench: Bench) -> Iterator[Found]:
     if _factors(bench) & {"server_mode", "servermode"}:
         return
-    modes = [(side, mode) for side in bench.sides if side.engine == "firebird" and (mode := server_mode(side)[0])]
+    modes = [(side, mode) for side in bench.sides if side.engine == "firebird" and (mode := server_mode(side))]
     if len({mode for _, mode in modes}) > 1:
         text = ", ".join(
             f"{all_named((side for side, its in modes if its == mode), bench.sides)} is {mode}"
@@ -237,7 +228,6 @@ def server_mode_differs(bench: Bench) -> Iterator[Found]:
     remedy="Measure 4.0 and later with ReadConsistency on and off, and state which of them is compared.",
     disproved_by="transactions of another isolation level than read committed",
     source=f"{INVESTIGATION}; Release Notes of Firebird 4.0, Read Consistency",
-    about="settings",
 )
 def read_consistency_differs(bench: Bench) -> Iterator[Found]:
     if _factors(bench) & {"readconsistency", "read_consistency"}:
@@ -306,7 +296,6 @@ def _means_drive(bench: Bench) -> tuple[list[Known], list[Statement]]:
     "a tool made for drives, such as fio.",
     disproved_by="counters of the drive that grew by as many pages as the test read and wrote",
     source=INVESTIGATION,
-    about="place",
 )
 def drive_test_in_file_cache(bench: Bench) -> Iterator[Found]:
     meant, claims = _means_drive(bench)
@@ -336,7 +325,6 @@ def drive_test_in_file_cache(bench: Bench) -> Iterator[Found]:
     "controller), and for a test of the drive the memory's.",
     disproved_by="sizes of the caches while it was measured, smaller than the database",
     source=INVESTIGATION,
-    about="place",
 )
 def database_too_small(bench: Bench) -> Iterator[Found]:
     known = [one for side in bench.sides for one in side.databases if one.bytes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
+from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, called, failed_share, gathered, rate
 from acidtest.finding import Found, rule
 
 FAILED_MOST = 0.05
@@ -19,7 +19,6 @@ HASTENED = 1.05  # times that answers take longer than all requests do
     remedy="Tell the latencies of what was answered as expected, and the share that failed.",
     disproved_by="the tool's latencies of what was answered as expected alone, if they are the same",
     source="B. Schroeder et al.: Open versus closed, a cautionary tale (NSDI 2006); k6's manual, expected_response",
-    about="latency",
 )
 def failed_in_latency(bench: Bench) -> Iterator[Found]:
     yield from gathered(_hastened(bench))
@@ -64,24 +63,3 @@ def _counts_failures(one: Published) -> Seen | None:
     good = (one.rate or 0) * (1 - share)
     text = f"{called(one)}: {rate(one)}, of which {share:.0%} failed; {good:,.1f} a second succeeded"
     return Seen(one, text, (one.where.says(rate(one)), one.where.says(f"{one.errors:,} failed")), share)
-
-
-@rule(
-    "errors-counted-as-success",
-    severity="doubtful",
-    says="A program does not look whether its statements succeed, or makes a result of a failure: an error counts "
-    "as an answer, and as a fast one.",
-    remedy="Look at each answer, count failures apart, and publish how many there were.",
-    disproved_by="a run in which every answer was looked at, without a failure and with the same figures",
-    source="TPC-C, clause 5.4: only completed transactions count; G. Heiser, Systems Benchmarking Crimes",
-)
-def errors_counted_as_success(bench: Bench) -> Iterator[Found]:
-    said = [one for one in bench.facts if one.kind in ("error-as-result", "error-dropped")]
-    if not said or not (bench.others or bench.rows):
-        return
-    # What becomes a time is worse than what nobody looks at.
-    first, *others = sorted(said, key=lambda one: one.kind)
-    what = "a failure becomes a time of 0" if first.kind == "error-as-result" else "nobody looks whether this failed"
-    more = and_more(len(others), "line", after=" like it")
-    text = f"{first.where.file}: {what}: “{first.text}”{more}."
-    yield Found(text, tuple(one.where.says(one.text) for one in (first, *others)), certainty="guessed")

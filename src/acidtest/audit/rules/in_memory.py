@@ -31,7 +31,6 @@ SAID = re.compile(r"tmpfs|ram ?dis[ck]|in[- ]memory|/dev/shm", re.IGNORECASE)
     remedy="Put the data on the drive that matters, or call the figures those of a database in memory.",
     disproved_by="a list of the server's mounts, or its data directory, on a drive",
     source="tmpfs(5); Docker's manual, tmpfs mounts: nothing is written to the host's storage",
-    about="place",
 )
 def data_on_tmpfs(bench: Bench) -> Iterator[Found]:
     if {"drive", "storage", "file system", "place"} & bench.factors or any(
@@ -72,7 +71,6 @@ def _holds_data(side: Side, mount: Mount) -> bool:
     remedy="Mount the volume at the data directory of the image, or set the directory (PGDATA, --datadir, --dbpath).",
     disproved_by="docker inspect of the container that was measured, with its data directory in the volume",
     source="The images' own documentation on Docker Hub: where to store data",
-    about="place",
 )
 def volume_mounted_elsewhere(bench: Bench) -> Iterator[Found]:
     if said := bench.said("volume-elsewhere"):
@@ -88,7 +86,6 @@ def volume_mounted_elsewhere(bench: Bench) -> Iterator[Found]:
     remedy="Put the data directory on a volume of the storage that is meant, and name that.",
     disproved_by="a list of the container's mounts, with the data directory on a volume",
     source="Docker's manual, Storage drivers: writes into the container's layer are slower than into a volume",
-    about="place",
 )
 def data_in_container_layer(bench: Bench) -> Iterator[Found]:
     if {"drive", "storage", "file system", "place"} & bench.factors:

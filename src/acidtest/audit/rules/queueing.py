@@ -46,6 +46,8 @@ def _loads(bench: Bench) -> Iterator[_Load]:
     for one in bench.published:
         if one.planned or one.asked_rate or one.latency_from == "scheduled start" or one.tool not in CLOSED:
             continue
+        if (one.runs or 1) > 1:
+            continue  # the mean of several runs' rates and that of their latencies are not bound to each other
         words = f"{one.name} {one.written} {one.script} {' '.join(one.parameters) if one.told else ''}"
         if not one.rate or one.unit not in RATED or SEVERAL.search(words) or OF_MANY.search(one.written):
             continue
@@ -63,7 +65,6 @@ def _loads(bench: Bench) -> Iterator[_Load]:
     remedy="Publish rate and latency of one and the same run, with its number of clients.",
     disproved_by="the output of one run with this rate, this mean latency and so many clients",
     source=LITTLE,
-    about="latency",
 )
 def throughput_impossible_for_latency(bench: Bench) -> Iterator[Found]:
     yield from gathered(seen for load in _loads(bench) if (seen := _too_fast(load)))
@@ -86,7 +87,6 @@ def _too_fast(load: _Load) -> Seen | None:
     remedy="Say what a client does between two requests, and measure for so long that start and end do not count.",
     disproved_by="a think time, or a record in which the clients' time is accounted for",
     source=LITTLE,
-    about="latency",
 )
 def rate_contradicts_latency(bench: Bench) -> Iterator[Found]:
     yield from gathered(seen for load in _loads(bench) if (seen := _left_out(load)))

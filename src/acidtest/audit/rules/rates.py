@@ -14,13 +14,11 @@ from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 UNFLUSHED = 3.0  # times as fast as a flush of the drive's cache
-IOPS_TOLERANCE = 1.1  # a volume may give a little more than was paid for
 # TPC-C, clause 5.2.3: at least 43 % payments, and 4 % of each of three others; at least as many payments as new orders
 # in every deck. Who counts no read-only transaction sees 10 new orders of 21.
 NEW_ORDERS = 10 / 23  # of the mix
 RARE = 3.0  # standard errors: one share in 370 is further off by chance
 NEW_ORDERS_MOST = 0.5
-TPMC_PER_WAREHOUSE = 12.86
 CLIENTS_A_THREAD_MOST = 50
 FAILED_MOST = 0.01
 MANY = 0.05  # of those that a table tells itself
@@ -167,36 +165,6 @@ def fsync_does_not_flush(bench: Bench) -> Iterator[Found]:
 
 
 @rule(
-    "iops-above-provisioned",
-    severity="invalid",
-    says="More operations a second are claimed than the named volume was provisioned with: a cache was at work.",
-    remedy="Measure past the file cache (fio --direct=1) and past the volume's burst credit.",
-    disproved_by="the volume's own counters of the measured time",
-    source="AWS, Amazon EBS volume types: a volume is held to its provisioned IOPS",
-)
-def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
-    paid = [one for one in bench.facts if one.kind == "iops" and one.value]
-    provisioned = max(paid, key=lambda one: one.value or 0, default=None)
-    if provisioned is None or not provisioned.value or (bench.declared and len(paid) < len(bench.declared.machines)):
-        return
-    of_job: dict[tuple[str, str], list[Published]] = defaultdict(list)
-    for one in bench.published:
-        if one.rate and (one.tool in ("fio", "sysbench") and one.unit in ("reads", "writes")):
-            job = one.name.removesuffix(" read").removesuffix(" write") if one.tool == "fio" else one.where.file
-            of_job[one.where.file, job].append(one)
-        elif one.terminals == 1 and _durable(bench, one):
-            of_job[one.where.file, f"{one.name}:{one.where.line}"].append(one)  # a write or more each
-    above: list[Seen] = []
-    for together in of_job.values():
-        all_ = sum(one.rate or 0 for one in together)
-        if all_ > provisioned.value * IOPS_TOLERANCE:
-            text = f"{called(together[0])}: {all_:,.0f} a second, of {provisioned.value:,.0f} provisioned"
-            evidence = (*(one.where.says(rate(one)) for one in together), provisioned.where.says(provisioned.text))
-            above.append(Seen(together[0], text, evidence, all_))
-    yield from gathered(above)
-
-
-@rule(
     "new-order-share",
     severity="invalid",
     says="More than half of all transactions are new orders, which the TPC-C mix rules out.",
@@ -228,51 +196,6 @@ def _share(one: Published) -> Seen:
     return Seen(
         one, text, (one.where.says(f"{nopm:,.0f} NOPM"), one.where.says(f"{tpm:,.0f} TPM")), abs(nopm / tpm - 0.43)
     )
-
-
-@rule(
-    "goodput-above-throughput",
-    severity="invalid",
-    says="More transactions succeeded than were tried.",
-    remedy="Count both over the same time and in the same way.",
-    disproved_by="the tool's record of each transaction, from which both figures follow",
-    source="By definition: goodput is the part of throughput that succeeded",
-)
-def goodput_above_throughput(bench: Bench) -> Iterator[Found]:
-    yield from gathered(_above(one) for one in bench.published if one.tool != "benchbase" and _is_above(one))
-
-
-def _is_above(one: Published) -> bool:
-    return bool(one.rate and one.attempts and one.rate > 1.01 * one.attempts)
-
-
-def _above(one: Published) -> Seen:
-    succeeded, tried = one.rate or 0.0, one.attempts or 0.0
-    text = f"{called(one)}: {succeeded:,.1f} a second succeeded, of {tried:,.1f} that were tried"
-    evidence = (one.where.says(f"goodput {succeeded:,.1f}"), one.where.says(f"throughput {tried:,.1f}"))
-    return Seen(one, text, evidence, succeeded / tried)
-
-
-@rule(
-    "below-scale",
-    severity="note",
-    says="The schema is too small for its rate by TPC-C's rule: without keying and thinking times, it is a lock and "
-    "cache test on few warehouses.",
-    remedy="State that there are no keying and thinking times; do not compare with TPC-C results.",
-    disproved_by="keying and thinking times in a script of the driver",
-    source="TPC-C, clause 4.2: at most 12.86 tpmC a warehouse can be reached under clause 5.2.5's times",
-)
-def below_scale(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for one in bench.published if (seen := _below(one)))
-
-
-def _below(one: Published) -> Seen | None:
-    if not one.nopm or not one.warehouses or one.nopm <= TPMC_PER_WAREHOUSE * one.warehouses:
-        return None
-    needed, warehouses = one.nopm / TPMC_PER_WAREHOUSE, counted(one.warehouses, "warehouse")
-    orders = counted(one.nopm, "new order", spec=",.0f")
-    text = f"{called(one)}: {orders} a minute on {warehouses}; {needed:,.0f} belong to it"
-    return Seen(one, text, (one.where.says(f"{one.nopm:,.0f} NOPM, {warehouses}"),), needed / one.warehouses)
 
 
 @rule(
@@ -330,7 +253,7 @@ def _crowded(one: Published) -> Seen | None:
 )
 def many_failed(bench: Bench) -> Iterator[Found]:
     seen = [found for one in bench.published if not loads(one) and not _said(one) and (found := _failures(one))]
-    few = [one for one in seen if one.of.told and (failed_share(one.of) or 0) < MANY]
+    few = [one for one in seen if one.of.told and (failed_share(one.of) or 1) < MANY]
     yield from gathered(one for one in seen if one not in few)
     # Whoever tells a few failures beside a figure has done what is asked for.
     yield from (replace(one, noted=True) for one in gathered(few))
@@ -352,6 +275,10 @@ def _failures(one: Published) -> Seen | None:
     if one.failed_share and share and share >= FAILED_MOST:
         text = f"{called(one)}: {share:.1%} of all failed"
         return Seen(one, text, (one.where.says(f"{share:.1%} failed, beside {rate(one)}"),), share)
+    if one.told and one.rate == 0 and one.unit == "transactions":
+        return Seen(
+            one, f"{called(one)}: {rate(one)}: none was done, or none was read", (one.where.says(rate(one)),), 1.0
+        )
     if not one.errors or not share or share < FAILED_MOST:
         return None
     return Seen(one, f"{called(one)}: {counted(one.errors, 'transaction')} failed, {share:.1%} of all", evidence, share)

@@ -9,14 +9,14 @@ from statistics import median_low
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Published, Step, TableRow
-from acidtest.audit.repeated import DRIVE_TOOLS, repetitions
+from acidtest.audit.repeated import DRIVE_TOOLS, REPEATED, repetitions, uneven
 from acidtest.audit.rules.rates import loads
 from acidtest.audit.said import rate
-from acidtest.finding import Evidence, Found, rule
+from acidtest.finding import Evidence, Found, listed, rule
 from acidtest.formats import linear
 from acidtest.words import counted
 
-REPEATED = 3  # times: fewer show nothing of how far apart they lie
+UNBOUNDED = "± ∞"  # as benchstat tells that there are too few runs for an interval
 DRIVES_COMPARED = 4  # results of tests of drives: fewer may describe the one that was used
 FIGURES_LEAST = 2  # of which one is compared with the other
 PLACES_OF_A_FILE = 4  # that are quoted of one file
@@ -55,7 +55,7 @@ CELL = re.compile(r"[*_`~≈ ]{0,4}[-+]?\d")
 )
 def few_repetitions(bench: Bench) -> Iterator[Found]:
     drives_only = bool(bench.measured) and all(one.tool in DRIVE_TOOLS for one in bench.measured)
-    kinds = repetitions(bench, DRIVE_TOOLS if drives_only else ())
+    kinds = repetitions(bench, DRIVE_TOOLS if drives_only else (), timed=True)
     measured = [of for of in kinds.values() if of and not loads(of[0])]
     if drives_only and len(measured) < DRIVES_COMPARED:
         measured = []
@@ -64,14 +64,24 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     # What was measured counts as often as it is there, unless more is declared: a script may have been another run's.
     declared = bench.declared.where.file if bench.declared else ""
     stated = max((one.value or 0 for one in said if not measured or one.where.file == declared), default=0)
+    unbounded = any(UNBOUNDED in of[0].written for of in groups)
     usual = median_low(max(len(of), *(one.runs or 1 for one in of)) for of in groups) if groups else 0
+    usual = 0 if unbounded else usual
     most = max(stated, usual, _columns(bench.rows), _numbered(bench), _rows_numbered(bench))
     if most >= REPEATED:
+        if of_sides := uneven(bench) if stated < REPEATED else []:
+            least, *others = (f"{counted(len(of), 'run')} of {name}" for name, of in of_sides)
+            one_or_more = "is" if len(of_sides[0][1]) == 1 else "are"
+            yield Found(
+                f"{least} {one_or_more} compared with {listed(others)}.",
+                tuple(one.where.says(rate(one)) for _, of in of_sides for one in of),
+            )
         return
     figures = [] if len(groups) >= FIGURES_LEAST else _figures(bench)
     if max(len(groups), len(figures)) < FIGURES_LEAST:
         return
     times = "once" if most <= 1 else f"at most {counted(most, 'time', spec=',g')}"
+    times = "too few times for an interval, as the tool says" if unbounded else times
     ranked = sorted((of[0] for of in groups), key=lambda one: one.where.file)
     of_its_kind = {id(of[0]): len(of) for of in groups}
     evidence = [one.where.says(f"{rate(one)}, {of_its_kind[id(one)]:,} of its kind") for one in ranked]
@@ -80,13 +90,15 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     evidence += [step.where.says(step.text) for step in _started(bench)]
     evidence += figures or _figures(bench)
     number = max(len(groups), len(figures))
-    if (measured and not figures) or said:
-        text = f"{counted(number, 'rate')} are compared, each measured {times}."
+    sampled = bench.said("sampled")
+    rated = any(of[0].rate for of in groups)
+    if (measured and not figures and (rated or not sampled)) or said:
+        kind = "rate" if figures or all(of[0].rate for of in groups) else "figure"
+        text = f"{counted(number, kind)} are compared, each measured {times}."
         yield Found(text, tuple(dict.fromkeys(evidence)))
         return
     # How often what stands in a text was measured is for its author to declare.
     told = not measured and not bench.harnesses
-    sampled = bench.said("sampled")
     if sampled:
         text = f"{counted(number, 'figure')} are compared, and nothing says that more than one run was made of any."
         evidence = [*evidence, *(one.where.says(one.text) for one in sampled)]

@@ -142,22 +142,6 @@ def _names_it(entry: LogEntry, routine: Routine) -> bool:
 
 
 @rule(
-    "hot-row",
-    severity="doubtful",
-    says="Every terminal changes the same row: the test is one of waiting for its lock.",
-    remedy="Spread the work over rows as the application would, or state that a lock is measured.",
-    disproved_by="a count of lock waits near zero under the measured load",
-    source="TPC-C, clause 2.4.1: rows are chosen at random by a non-uniform function, so that terminals seldom meet",
-)
-def hot_row(bench: Bench) -> Iterator[Found]:
-    for routine in bench.routines:
-        for write in routine.writes:
-            if write.always:
-                text = f"{routine.name} updates {write.table} with {write.always}: one row, or all, at each call."
-                yield Found(text, (write.where.says(f"UPDATE {write.table}: {write.always}"),))
-
-
-@rule(
     "work-in-one-call",
     severity="doubtful",
     says="One call repeats its work many times in one transaction: locks are kept for all of it, and a conflict at its "

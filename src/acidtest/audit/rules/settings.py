@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import PurePosixPath
 
 from acidtest import settings
-from acidtest.audit import stores, tied
+from acidtest.audit import disclosed, stores, tied
 from acidtest.audit.bench import Bench, Configuration, Setting, Side
 from acidtest.audit.rules.builds import INVESTIGATION, named
 from acidtest.finding import FAIR, Evidence, Found, listed, rule
 from acidtest.words import counted
 
 ENGINES_COMPARED = 2
+LETTERS = "abcdefghijklmnopqrstuvwxyz_"
+WHOLE_MIN = 10  # settings of a text that are a configuration and no excerpt
+NAME_MIN = 8  # letters of a setting that a side is named after
 TOLD_MAX = 6  # settings that a sentence names
+CONFIGURED = (".cnf", ".conf", ".ini")  # how a folder of results ends that has the name of a configuration
 NUMBERED_PAGE = re.compile(r"(?:^|/)\d{2,8}[^/]{0,80}\.(?:md|markdown|rst|adoc|txt|html?)$", re.IGNORECASE)
 
 # What has rules of its own.
@@ -107,13 +113,17 @@ def _tuned(side: Side) -> bool:
     remedy="Set caches, sorting, log and checkpoints for the machine, on each side with the same care.",
     disproved_by="a dump of the settings in force while it was measured, with other values",
     source=INVESTIGATION,
-    about="settings",
 )
 def settings_all_default(bench: Bench) -> Iterator[Found]:
     used = tied.in_use(bench, bench.sides)
     # Of one engine alone the defaults are the same for all that is compared.
     engines = {side.engine for side in used} | {store for together in stores.compared(bench) for store in together}
     alone = len(engines) < ENGINES_COMPARED
+    bare = [one for one in bench.said("as-it-comes") if one.text in engines - stores.set_otherwise(bench).keys()]
+    if bare and not alone:
+        titles = stores.titles(list(dict.fromkeys(one.text for one in bare)))
+        evidence_ = tuple(one.where.says(f"nothing is set of {one.text}") for one in bare)
+        yield Found(f"{titles} run with defaults: no command, variable or file sets anything.", evidence_)
     for side in used:
         written = files(side)
         if not written or not side.tells_all or _tuned(side):
@@ -135,13 +145,53 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
 
 
 @rule(
+    "settings-undisclosed",
+    severity="note",
+    says="Of something that was measured no file shows a setting: its caches and its promises may be any.",
+    remedy="Keep beside the results what the server says of itself while it is measured: SHOW VARIABLES, pg_settings, "
+    "RDB$CONFIG.",
+    disproved_by="a configuration or a dump of what was measured",
+    source="Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems (SC 2015), rule 9",
+)
+def settings_undisclosed(bench: Bench) -> Iterator[Found]:
+    measured = disclosed.measured(bench)
+    if not measured or disclosed.of_drives(bench):
+        return
+    results = [one for one in bench.others if not one.planned]
+    held = [one for side in bench.sides for one in side.configurations]
+    bases = tuple(f"{mark}{PurePosixPath(one.where.file).name}" for one in held for mark in "-_/")
+    absent: dict[str, Evidence] = {}
+    for one in results:
+        for name in (part for part in PurePosixPath(one.where.file).parts[:-1] if part.endswith(CONFIGURED)):
+            if not any(f"/{name}" in f"/{of.where.file}" for of in held) and not f"/{name}".endswith(bases):
+                absent.setdefault(name, one.where.says(f"a result that is named after {name}"))
+    known = {side.engine for side in bench.sides if side.configurations}
+    known |= {*stores.set_otherwise(bench), *stores.started(bench)}
+    compared = {store: said for together in stores.compared(bench) for store, said in together.items()}
+    folders = {tied.top(one.where.file) for one in held} or {""}
+    apart = {tied.top(one.where.file): one.where.says("a result") for one in results}
+    if absent:
+        yield Found(
+            f"Results are named after configurations that the kit lacks: {listed(absent)}.", tuple(absent.values())
+        )
+    elif not held and not known:
+        yield Found("No file shows a setting of what was measured.", tuple(measured))
+    elif bare := [one for one in compared if one not in known]:
+        said_of = {(one, said.file): said for one in bare for said in compared[one]}
+        evidence = (*said_of.values(), *(one.where.says("settings") for one in held))
+        yield Found(f"No file shows a setting of {stores.titles(bare)}.", tuple(dict.fromkeys(evidence)))
+    elif folders <= apart.keys() - {""} and (others := [one for one in apart if one not in folders | {""}]):
+        evidence = (*(apart[one] for one in others), *(one.where.says("settings") for one in held))
+        yield Found(f"The results in {listed(others)} have no settings beside them, as others have.", evidence)
+
+
+@rule(
     "setting-differs",
     severity="doubtful",
     says="A setting differs between sides of one engine and is not what is compared.",
     remedy="Set it alike, or make it a factor.",
     disproved_by="a dump of the settings in force while it was measured, or a text that makes it a factor",
     source=FAIR,
-    about="settings",
 )
 def setting_differs(bench: Bench) -> Iterator[Found]:
     engines: dict[tuple[str, str], list[Side]] = defaultdict(list)
@@ -157,6 +207,72 @@ def setting_differs(bench: Bench) -> Iterator[Found]:
             more = f"; and {len(differing) - TOLD_MAX:,} more" if len(differing) > TOLD_MAX else ""
             told = "; ".join(text for text, _ in differing[:TOLD_MAX])
             yield Found(f"{counted(len(differing), 'setting differs', 'settings differ')}: {told}{more}.", evidence)
+        yield from _by_default(engine, sides)
+        for side in sides:
+            yield from _within(engine, side)
+
+
+def _by_default(engine: str, sides: list[Side]) -> Iterator[Found]:
+    """What nobody sets, and is not the same by default in the versions that are compared."""
+    of = settings.of(engine)
+    whole = [side for side in sides if side.tells_all and side.version]
+    told, evidence = [], []
+    for known in of.known.values():
+        held_ = [(side, known.default(side.version) or "") for side in whole]
+        unlike = len({of.alike(known.name, default) for _, default in held_}) > 1
+        if unlike and all(default for _, default in held_) and not any(side.in_force(known.name) for side in sides):
+            told.append(f"{known.name} ({', '.join(f'{default} in {side.version}' for side, default in held_)})")
+            for side, default in held_:
+                where = next((one for one in side.configurations if one.version), side.configurations[0]).where
+                evidence.append(where.says(f"version {side.version}: {known.name} = {default} by default"))
+    if told:
+        yield Found(f"By default {'; '.join(told)}: nothing sets it.", tuple(dict.fromkeys(evidence)), noted=True)
+
+
+@rule(
+    "no-difference-in-settings",
+    severity="note",
+    says="Of two configurations that are compared one is named after a setting, and both set the same.",
+    remedy="Set what is to be compared, and show with a dump that it was in force.",
+    disproved_by="a dump of the settings in force while it was measured that shows a difference",
+    source="Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems (SC 2015), rule 9",
+)
+def no_difference_in_settings(bench: Bench) -> Iterator[Found]:
+    sides = [side for side in tied.measured(bench) if sum(len(one.settings) for one in files(side)) >= WHOLE_MIN]
+    for side in sides:
+        low, engine = side.name.lower(), side.engine or ""
+        meant = next((one for one in side.set_anywhere if len(one) >= NAME_MIN and one in low), None)
+        others = [one for one in sides if one is not side and (one.engine, one.version) == (engine, side.version)]
+        for other in others if meant else ():
+            names = (
+                one
+                for one in (*side.set_anywhere, *other.set_anywhere)
+                if not settings.of(engine).neutral.fullmatch(one)
+            )
+            if not any(_differs(engine, one, [side, other]) for one in names):
+                evidence = tuple(held(one, meant or "")[1] for one in (side, other))
+                yield Found(f"{side.name} is named after {meant}, and sets nothing else than {other.name}.", evidence)
+                break
+
+
+def _within(engine: str, side: Side) -> Iterator[Found]:
+    """Whole configurations in one text that differ: it tells of more than one."""
+    of = settings.of(engine)
+    whole = [one for one in side.configurations if one.prose and len(one.settings) >= WHOLE_MIN]
+    for one, other in pairwise(whole):
+        if one.where.file == other.where.file and one.kind == other.kind:
+            pairs = [(mine, theirs) for mine in one.settings if (theirs := other.get(mine.name))]
+            differing = [(mine, theirs) for mine, theirs in pairs if _apart(of, mine, theirs)]
+            if differing:
+                told = "; ".join(
+                    f"{mine.name} ({mine.value} and {theirs.value})" for mine, theirs in differing[:TOLD_MAX]
+                )
+                evidence = tuple(each.says() for pair in differing for each in pair)
+                yield Found(f"Two configurations in {one.where.file} differ: {told}.", evidence, noted=True)
+
+
+def _apart(of: settings.Engine, one: Setting, other: Setting) -> bool:
+    return not of.neutral.fullmatch(one.name) and of.alike(one.name, one.value) != of.alike(one.name, other.value)
 
 
 def _page(side: Side) -> str:
@@ -210,6 +326,56 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
 
 
 @rule(
+    "settings-told-differ",
+    severity="note",
+    says="A text tells another value of a setting than the kit's own files set.",
+    remedy="Tell what the server says of itself while it is measured.",
+    disproved_by="a dump of the settings in force while it was measured, with the value that is told",
+    source="Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems (SC 2015), rule 9",
+)
+def settings_told_differ(bench: Bench) -> Iterator[Found]:
+    for side in tied.measured(bench):
+        of = settings.of(side.engine)
+        for name in sorted({one.name for held_ in side.configurations if held_.prose for one in held_.settings}):
+            asked = side.in_force(name)
+            if asked is None or asked.contested or asked.setting.where.file in bench.texts:
+                continue
+            told = [one for one in asked.overridden if one.where.file in bench.texts]
+            if told and all(_apart(of, one, asked.setting) for one in told):
+                values = f"{told[0].value} is told, {asked.setting.value} is set"
+                text = f"{_spelled(name, [side], of)} of {side.name}: {values}."
+                yield Found(text, (*(one.says() for one in told), asked.setting.says()))
+
+
+@rule(
+    "setting-unknown",
+    severity="doubtful",
+    says="A configuration sets what its engine does not know: a server that is started with it ends with an error.",
+    remedy="Write the name as the manual has it, and keep what the server says of itself beside the results.",
+    disproved_by="a dump of the settings in force that has this name",
+    source="PostgreSQL's manual, Setting Parameters: an unrecognized parameter is an error",
+)
+def setting_unknown(bench: Bench) -> Iterator[Found]:
+    of = settings.of("postgresql")
+    seen: dict[Setting, str] = {}
+    for one in (one for side in bench.sides for one in side.configurations):
+        if one.kind == "postgresql.conf" and one.source == "file" and not one.prose:
+            seen |= {said: meant for said in one.settings if (meant := _meant(of, said.name))}
+    for said, meant in seen.items():
+        yield Found(f"PostgreSQL has no setting {said.name}; there is {meant}.", (said.says(),))
+
+
+def _meant(of: settings.Engine, name: str) -> str:
+    """The setting that a name misses by one letter which is left out, added or another; "" of one that is known."""
+    if of.has(name) or of.neutral.fullmatch(name):
+        return ""
+    spelled = {one for one in f"{of.names.pattern}|{of.neutral.pattern}".split("|") if re.fullmatch(r"[a-z_]{8,}", one)}
+    halves = [(name[:at], name[at:]) for at in range(len(name) + 1)]
+    near = (left + letter + right[more:] for left, right in halves for letter in ("", *LETTERS) for more in (0, 1))
+    return next((one for one in near if one in spelled or one in of.known), "")
+
+
+@rule(
     "settings-of-run-unknown",
     severity="doubtful",
     says="Several configurations of one engine lie in the kit, and nothing shows with which of them any result was "
@@ -217,7 +383,6 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
     remedy="Lay each result beside the configuration that it was measured with, or write down what was in force.",
     disproved_by="a dump of the settings in force, or a name by which results and configurations belong together",
     source="Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems (SC 2015), rule 9",
-    about="settings",
 )
 def settings_of_run_unknown(bench: Bench) -> Iterator[Found]:
     for sides in tied.alternatives(bench):
@@ -237,7 +402,6 @@ def settings_of_run_unknown(bench: Bench) -> Iterator[Found]:
     remedy="Switch it on or off everywhere, or make it a factor.",
     disproved_by="SHOW VARIABLES of the measured servers, with log_bin alike",
     source="MySQL's reference manual, The Binary Log; the study of commits on Windows and Linux set it alike",
-    about="settings",
 )
 def binary_log_differs(bench: Bench) -> Iterator[Found]:
     sides = [(side, *log) for side in tied.measured(bench) if (log := binary_log(side)) is not None]

@@ -17,10 +17,11 @@ from acidtest.settings import alike
     remedy="Leave autovacuum on, and measure for long enough that it runs.",
     disproved_by="a vacuum within the measured time, in a script or in the server's log",
     source="PostgreSQL's manual, Routine Vacuuming",
-    about="settings",
 )
 def autovacuum_off(bench: Bench) -> Iterator[Found]:
     for side in tied.in_use(bench, bench.sides):
-        for setting in side.settings("autovacuum"):
+        # The second is of single tables.
+        for setting in (*side.settings("autovacuum"), *side.settings("autovacuum_enabled")):
             if side.engine == "postgresql" and alike(setting.value) == "off":
-                yield Found(f"autovacuum is off in {side.name}.", (setting.says(),))
+                noted = setting.name != "autovacuum"
+                yield Found(f"{setting.name} is off in {side.name}.", (setting.says(),), noted=noted)

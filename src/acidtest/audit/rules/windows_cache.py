@@ -45,7 +45,6 @@ def _asks_random(side: Side) -> bool:
     remedy="2.1.5, 2.5.2 or later; to study it, place.access makes the same hint a factor.",
     disproved_by="the size of Windows' file cache while it was measured",
     source=STUDY,
-    about="place",
 )
 def random_access_flag(bench: Bench) -> Iterator[Found]:
     for side in _windows(bench):
@@ -62,7 +61,6 @@ def random_access_flag(bench: Bench) -> Iterator[Found]:
     "version that does not ask for random access.",
     disproved_by="the size of Windows' file cache while it was measured",
     source=f"{STUDY}; firebird.conf of 2.5.1",
-    about="place",
 )
 def windows_cache_unlimited(bench: Bench) -> Iterator[Found]:
     for side in _windows(bench):
@@ -79,7 +77,6 @@ def windows_cache_unlimited(bench: Bench) -> Iterator[Found]:
     remedy="A 64-bit build.",
     disproved_by="the size of Windows' file cache while it was measured",
     source=STUDY,
-    about="place",
 )
 def cache_limit_32_bit(bench: Bench) -> Iterator[Found]:
     for side in _windows(bench):
@@ -98,7 +95,6 @@ def cache_limit_32_bit(bench: Bench) -> Iterator[Found]:
     "with an embedded engine must be started as administrator.",
     disproved_by="a list of the account's privileges that has it",
     source=STUDY,
-    about="place",
 )
 def cache_limit_not_allowed(bench: Bench) -> Iterator[Found]:
     for side in _windows(bench):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.compared import by_side, without_products
 from acidtest.audit.said import and_more, called
-from acidtest.finding import Evidence, Found, listed, rule
+from acidtest.finding import Evidence, Found, Rule, rule
 from acidtest.words import counted
 
 SAME = "G. Heiser, Systems Benchmarking Crimes: the same benchmark on both sides; TPC-C, clause 5.6: one configuration"
@@ -26,7 +26,6 @@ BUILT_IN = re.compile(
 )
 EVIDENCE_EACH = 3
 LABELS = (("random", re.compile(r"rand")), ("sequential", re.compile(r"seq")))
-ASKED_BY_SCRIPT = frozenset(("k6", "jmeter"))
 
 
 def _differs(
@@ -97,29 +96,7 @@ def workload_differs(bench: Bench) -> Iterator[Found]:
         if found := _differs(bench, of, lambda one: one.script, str):
             yield Found(f"{of[0].tool} ran another workload on each side: {found[0]}.", found[1])
 
-    yield from _not_as_asked(bench)
     yield from _otherwise_labelled(bench)
-
-
-def _not_as_asked(bench: Bench) -> Iterator[Found]:
-    """Results of another number of users than the only script of their tool asks for."""
-    by_tool: dict[str, list[Published]] = defaultdict(list)
-    for one in bench.published:
-        if one.planned and one.tool in ASKED_BY_SCRIPT and one.script == one.where.file.rpartition("/")[2]:
-            by_tool[one.tool].append(one)
-    for tool, plans in by_tool.items():
-        asked = {one.terminals for one in plans}
-        ran = [one for one in bench.measured if one.tool == tool and one.terminals]
-        ran = [one for one in ran if one.script in ("", *(plan.script for plan in plans))]
-        made = {one.terminals for one in ran}
-        if len(asked) != 1 or None in asked or not ran or asked & made or "clients" in bench.factors:
-            continue
-        users = next(iter(asked)) or 0
-        text = f"{plans[0].where.file} asks for {counted(users, 'virtual user')}, and the results of {tool} are of "
-        text += f"{listed([f'{n:,}' for n in sorted(n for n in made if n)])}"
-        evidence = [one.where.says(f"asks for {counted(users, 'virtual user')}") for one in plans]
-        evidence += [one.where.says(counted(one.terminals or 0, "virtual user")) for one in ran]
-        yield Found(f"{text}: they are not of this script as it stands.", tuple(dict.fromkeys(evidence)), "guessed")
 
 
 def _otherwise_labelled(bench: Bench) -> Iterator[Found]:
@@ -170,61 +147,50 @@ def _measures(
         yield name, lambda one, name=name: one.parameters.get(name), str  # type: ignore[misc]
 
 
-@rule(
-    "isolation-differs",
-    severity="doubtful",
+def _of_one_option(
+    name: str,
+    told: str,
+    factors: frozenset[str],
+    value: Callable[[Published], object],
+    shown: Callable[[object], str] = str,
+    **texts: str,
+) -> Rule[Bench]:
+    """A rule on what every side has otherwise. What scripts ask for counts where no output tells it."""
+
+    def find(bench: Bench) -> Iterator[Found]:
+        asked = ([one for one in of if value(one) is not None] for of in (bench.measured, bench.plans))
+        known = next(filter(None, asked), [])
+        if not factors & bench.factors and (found := _differs(bench, known, value, shown)):
+            yield Found(f"{told}: {found[0]}.", found[1])
+
+    return rule(name, severity="doubtful", **texts)(find)
+
+
+CONNECT = "PostgreSQL's manual of pgbench: --connect measures the overhead of connections; Good Practices"
+isolation_differs = _of_one_option(
+    "isolation-differs", "The isolation level differs", frozenset(("isolation",)),
+    lambda one: re.sub(r"transaction|[-_ ]", "", one.isolation.lower()) or None,
     says="The sides ran at different isolation levels: one may do what another must wait or retry for.",
     remedy="Ask for the same level by name on every side, and check that each engine means the same by it.",
     disproved_by="the level that each server reports while it is measured",
     source="H. Berenson et al., A Critique of ANSI SQL Isolation Levels (SIGMOD 1995); TPC-C, clause 3.4",
-)
-def isolation_differs(bench: Bench) -> Iterator[Found]:
-    if "isolation" in bench.factors:
-        return
-    known = [one for one in bench.measured if one.isolation] or [one for one in bench.plans if one.isolation]
-    if found := _differs(bench, known, lambda one: re.sub(r"transaction|[-_ ]", "", one.isolation.lower()), str):
-        yield Found(f"The isolation level differs: {found[0]}.", found[1])
-
-
-@rule(
-    "query-mode-differs",
-    severity="doubtful",
+)  # fmt: skip
+query_mode_differs = _of_one_option(
+    "query-mode-differs", "The query mode differs", frozenset(("query mode", "query_mode", "protocol")),
+    lambda one: one.query_mode.lower() or None,
     says="One side's statements were prepared and another's were not: parsing and planning are in one figure only.",
     remedy="Use the same mode everywhere (pgbench -M, sysbench --db-ps-mode), or make it a factor.",
     disproved_by="outputs of the same query mode from every side",
     source="PostgreSQL's manual of pgbench: --protocol",
-)
-def query_mode_differs(bench: Bench) -> Iterator[Found]:
-    if {"query mode", "query_mode", "protocol"} & bench.factors:
-        return
-    known = [one for one in bench.measured if one.query_mode]
-    if found := _differs(bench, known, lambda one: one.query_mode.lower(), str):
-        yield Found(f"The query mode differs: {found[0]}.", found[1])
-
-
-CONNECT = "PostgreSQL's manual of pgbench: --connect measures the overhead of connections; Good Practices"
-
-
-@rule(
-    "connect-per-transaction-differs",
-    severity="doubtful",
+)  # fmt: skip
+connect_per_transaction_differs = _of_one_option(
+    "connect-per-transaction-differs", "Connections differ", frozenset(("connections",)),
+    lambda one: one.reconnects, lambda anew: "a connection for each transaction" if anew else "kept connections",
     says="One side connects anew for every transaction and another does not: the cost of connections is in one figure.",
     remedy="Keep connections on every side or on none.",
     disproved_by="outputs of every side with the same kind of connections",
     source=CONNECT,
-)
-def connect_per_transaction_differs(bench: Bench) -> Iterator[Found]:
-    known = [one for one in bench.measured if one.reconnects is not None]
-    if "connections" in bench.factors:
-        return
-    found = _differs(
-        bench,
-        known,
-        lambda one: bool(one.reconnects),
-        lambda anew: "a connection for each transaction" if anew else "kept connections",
-    )
-    if found:
-        yield Found(f"Connections differ: {found[0]}.", found[1])
+)  # fmt: skip
 
 
 @rule(
@@ -233,7 +199,7 @@ def connect_per_transaction_differs(bench: Bench) -> Iterator[Found]:
     says="Every transaction has a connection of its own: what it costs to connect is most of the figure.",
     remedy="Keep connections, or state that it is connecting that is measured.",
     disproved_by="the tool's output without a connection for each transaction",
-    source=CONNECT,
+    source="PostgreSQL's manual of pgbench: --connect measures the overhead of connections; Good Practices",
 )
 def connect_per_transaction(bench: Bench) -> Iterator[Found]:
     anew = [one for one in (*bench.measured, *bench.plans) if one.reconnects]
