@@ -31,6 +31,7 @@ from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import Explored, Recording
 from acidtest.journal.reader import CUTS, explored
 from acidtest.place import DirectoryPlace
+from acidtest.place.cuttable import Drive
 from acidtest.place.making import image_mb
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan, time_left
@@ -181,27 +182,32 @@ class Cuts(Conductor):
         return time_left(cells, self._took)
 
     def _cut(self, cuts: Sequence[Cell], context: RunContext) -> Steps:
-        """All cuts of one combination, which is prepared when the first of them begins."""
-        first = cuts[0]
-        yield Begun(first)
+        """All cuts of one combination, prepared when the first of them begins, and again where its disk has ended."""
+        left = list(cuts)
         keep: KeepSurvivors | None = partial(keep_survivors, context.out, self._experiment)
-        with self._trial(first, context) as (trial, _):
-            _tell_of_check(trial, first, context)
-            for cell in cuts:
-                if cell is not first:
-                    yield Begun(cell)
-                began = time.monotonic()
-                builder = RecordingBuilder(cell, context.engine(cell), context.machine)
-                if isinstance(trial, Trial):
-                    recording = trial.run(cell, builder, keep=keep)
-                else:
-                    recording = builder.build(CellOutcome(), "failed", trial)
-                if recording.status == "failed":
-                    refuse_to_go_on(context)
-                if recording.cut and recording.cut.state:
-                    keep = None
-                self._took.append((cell, time.monotonic() - began))
-                yield Ended(cell, [recording])
+        while left:
+            prepares = left[0]
+            yield Begun(prepares)
+            with self._trial(prepares, context) as (trial, _):
+                _tell_of_check(trial, prepares, context)
+                ended = False
+                while left and not ended:
+                    cell = left.pop(0)
+                    if cell is not prepares:
+                        yield Begun(cell)
+                    began = time.monotonic()
+                    builder = RecordingBuilder(cell, context.engine(cell), context.machine)
+                    if isinstance(trial, Trial):
+                        recording = trial.run(cell, builder, keep=keep)
+                        ended = recording.status == "failed" and _has_ended(trial.drive)
+                    else:
+                        recording = builder.build(CellOutcome(), "failed", trial)
+                    if recording.status == "failed":
+                        refuse_to_go_on(context)
+                    if recording.cut and recording.cut.state:
+                        keep = None
+                    self._took.append((cell, time.monotonic() - began))
+                    yield Ended(cell, [recording])
 
     def _explore(self, cell: Cell, context: RunContext) -> Steps:
         """Record a load, unless that of an earlier run is there, and look at its crash states."""
@@ -355,6 +361,15 @@ def _tell_of_check(trial: Trial | str, cell: Cell, context: RunContext) -> None:
 def _at_once(cell: Cell, context: RunContext) -> int:
     engine = context.engine(cell)
     return at_once(cell, engine, image_mb(cell.place, template_bytes(cell.workload, engine)), context.place.path)
+
+
+def _has_ended(drive: Drive) -> bool:
+    """Whether the disk answers no more: every further cut of it would fail."""
+    try:
+        drive.stats()
+    except CellFailed:
+        return True
+    return False
 
 
 def refuse_storage(cell: Cell, is_program: bool, where: Path) -> None:
