@@ -157,6 +157,10 @@ class Output:
         """Of all rows, so that most lines of a long log are asked about once."""
         return linear.compile("|".join(rf"\s*(?:{row.text})" for row in self.rows))
 
+    @cached_property
+    def _intervals_first(self) -> Sequence[Row]:
+        return sorted(self.rows, key=lambda row: row.does != "interval")
+
     def read(self, file: File) -> Sequence[Published | Statement] | None:
         first = next((at for at, line in enumerate(file.first_lines, start=1) if self._known.match(line)), None)
         if first is None:
@@ -178,7 +182,7 @@ class Output:
         for at, line in enumerate(file.stream(), start=1):
             if self._any.match(line[:LINE_MAX]) is None:
                 continue
-            for row in self.rows:
+            for row in self._intervals_first:
                 if (match := row.pattern.match(line[:LINE_MAX])) is None:
                     continue
                 groups = match.groups()
@@ -195,10 +199,10 @@ class Output:
                     once.values.clear()
                 if run is None or run.ended:
                     continue
-                if row.does == "interval":
+                if row.does == "interval":  # of which most lines of a long log are, and nothing else
                     run.point(row, groups)
-                else:
-                    run.hold(row, line, groups)
+                    break
+                run.hold(row, line, groups)
                 if row.does in ("title", "result"):
                     run.line = run.line or at
                 run.ended = row.does == "end"
