@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from acidtest.analysis.calls import FileUse, role, uses
+from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import Recording
 from acidtest.journal.protocol import ObservedCalls, ObservedLine, Spread, TypicalCommit
 from acidtest.report.numbers import number
@@ -23,7 +24,8 @@ TIED = {
 }
 LAYERS = {"file_system": "file system", "block": "block layer", "device": "disk"}
 # Names of threads of the kernel that write for others: of journals, of file systems, of devices.
-KERNELS = ("jbd2/", "kworker/", "xfsaild/", "xfs-", "btrfs-", "loop", "dmcrypt", "md", "ksoftirqd/", "swapper", "<")
+KERNELS = ("jbd2/", "kworker/", "xfsaild/", "loop", "dmcrypt", "md", "ksoftirqd/", "swapper", "<")
+KERNELS += tuple(f"{name}-" for name in FILESYSTEMS)
 OTHERS_MAX = 6  # names of files that were only read or open
 
 

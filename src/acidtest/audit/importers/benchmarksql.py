@@ -109,7 +109,7 @@ def _result(file: File) -> Sequence[Published] | None:
         return [Published(file.at(1), "benchmarksql", file.base, script="TPC-C", errors=failed)]
     begun, measured = min(seconds), max(seconds) - min(seconds) + 1
     if measured > outputs.SERIES_MAX:
-        raise Broken(f"holds times that lie {measured:,} seconds apart")
+        raise Broken(f"holds times that are {measured:,} s apart")
     rate = len(latencies) / measured
     in_order = sorted(latencies)
     at_share = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}

@@ -228,6 +228,6 @@ def arithmetic(bench: Bench) -> Iterator[Found]:
         row, cell, times = wrong[0]
         more = and_more(len(wrong) - 1, "row", before="the like in ")
         text = (
-            f"{row.where.file}: “{' | '.join(row.cells)}”: one figure is {times:.3g} times the other, not {cell}{more}."
+            f"{row.where.file}: “{' | '.join(row.cells)}”: one figure is {times:.3g}-fold the other, not {cell}{more}."
         )
         yield Found(text, tuple(one.where.says(" | ".join(one.cells)) for one, _, _ in wrong))
