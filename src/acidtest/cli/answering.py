@@ -168,12 +168,7 @@ def _ask_question(asker: Asker) -> Question:
 def _sql(given: Given, question: Question, asker: Asker | None) -> Found | None:
     if given.sql and not question.takes_sql:
         others = " or ".join(name for name, other in QUESTIONS.items() if other.takes_sql)
-        why = (
-            "counts commits, which SQL of yours does not number"
-            if question.name == "power-cut"
-            else "has a workload of its own"
-        )
-        raise BadInput(f"--sql: {question.name} {why}", f"--question {others}")
+        raise BadInput(f"--sql: {question.name} {question.no_sql}", f"--question {others}")
     if not given.sql and not question.of_sql:
         return None
     if given.sql or asker is None:

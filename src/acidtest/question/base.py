@@ -55,6 +55,7 @@ class Question(ABC):
     of_sql: ClassVar[bool] = False  # of the user's own, which is asked for
     takes_found: ClassVar[bool] = False  # begins at the settings that are in force, where these are told
     takes_sql: ClassVar[bool] = False  # in place of its own workload, where some is given
+    no_sql: ClassVar[str] = "has a workload of its own"  # why it does not
     command: ClassVar[str] = "run"
 
     def check(self, answers: Answers) -> None:

@@ -28,6 +28,7 @@ class PowerCut(Question):
 
     name: ClassVar[str] = "power-cut"
     asks: ClassVar[str] = "What survives a power cut?"
+    no_sql: ClassVar[str] = "counts commits, which SQL of yours does not number"
     elsewhere: ClassVar[str] = "of a program of your own: acidtest help docs/YOUR-PROGRAM.md"
     storages: ClassVar[tuple[StorageKind, ...]] = ("disk",)
     of_levels: ClassVar[bool] = True

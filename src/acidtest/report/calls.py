@@ -24,8 +24,10 @@ TIED = {
 }
 LAYERS = {"file_system": "file system", "block": "block layer", "device": "disk"}
 # Names of threads of the kernel that write for others: of journals, of file systems, of devices.
-OF_KERNEL = ("jbd2/", "kworker/", "xfsaild/", "loop", "dmcrypt", "md", "ksoftirqd/", "swapper", "<")
-KERNELS = (*OF_KERNEL, *(f"{name}-" for name in FILESYSTEMS))
+KERNELS = (
+    *("jbd2/", "kworker/", "xfsaild/", "loop", "dmcrypt", "md", "ksoftirqd/", "swapper", "<"),
+    *(f"{name}-" for name in FILESYSTEMS),
+)
 OTHERS_MAX = 6  # names of files that were only read or open
 
 
