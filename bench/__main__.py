@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from acidtest.cli.stopping import Stopped, heeded
+from acidtest.cli.stop_signals import Stopped, heeded
 from acidtest.errors import AcidtestError
 from bench import (
     audit,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from acidtest import conductor, experiment
-from acidtest.cli.answering import chosen
+from acidtest.cli.init_answers import chosen
 from acidtest.plan.search import typical_seconds
 from acidtest.question import Answers, Assessed, Chosen, OwnSql, Storage
 

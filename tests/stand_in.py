@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from acidtest.place import link, standing
+from acidtest.place import disk_service, link
 from acidtest.place.facts import mounts_now
 from first_mounts import Mounts
 
@@ -84,7 +84,7 @@ class StandIn:
         (at / "process").write_text(json.dumps([process.pid, started_at(process.pid)]))
 
     def off(self) -> None:
-        with standing.opened(self.disk) as disk, closing(link._socket_in(Path(self.network))) as control:
+        with disk_service.opened(self.disk) as disk, closing(link._socket_in(Path(self.network))) as control:
             # At once: whatever is flushed in between is heard by nobody.
             down = struct.pack(link.IFREQ, link.CABLE.encode(), 0)
             fcntl.ioctl(control, link.SIOCSIFFLAGS, down)

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import factory
-from acidtest.analysis.announced import of_failure
+from acidtest.analysis.expected_loss import of_failure
 from acidtest.analysis.replicas import worths
 from acidtest.journal.models import Journal, Replicated
 from acidtest.report.replication_table import outcome_text, replication_json, varied_of

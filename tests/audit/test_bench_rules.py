@@ -7,7 +7,7 @@ from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
-from acidtest.audit import releases, tied
+from acidtest.audit import measured_sides, releases
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import (
     Account,
@@ -324,5 +324,5 @@ def test_which_sides_were_measured(names: list[str], results: list[str], wanted:
         return Side(name.rstrip("/"), "mysql", configurations=(Configuration(file, "mysql", "my.cnf", ()),))
 
     of = bench(*map(configured, names), published=[replace(RUN, where=Where(file, 1)) for file in results])
-    assert [one.name for one in tied.measured(of)] == [name.rstrip("/") for name in wanted]
-    assert bool(tied.alternatives(of)) == (not wanted)
+    assert [one.name for one in measured_sides.measured(of)] == [name.rstrip("/") for name in wanted]
+    assert bool(measured_sides.alternatives(of)) == (not wanted)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from acidtest.audit import judge, sarif, shown
+from acidtest.audit import findings_output, judge, sarif
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench, Configuration, Published, Setting, Side, Where
 from acidtest.finding import LOWERED, Evidence, Finding, Found, rule
@@ -91,11 +91,11 @@ def test_each_rule_over_a_benchmark_says_what_would_disprove_it() -> None:
 def test_it_is_shown() -> None:
     found = [Finding(a_rule, "One is not the other.", (ONE, OTHER)).weighed("guessed")]
     bench = Bench([], read=[("a.conf", "configuration")])
-    (told,) = shown.as_json(bench, found, [])["findings"]
+    (told,) = findings_output.as_json(bench, found, [])["findings"]
     assert (told["certainty"], told["severity"], told["lowered"]) == ("guessed", "doubtful", LOWERED["guessed"])
     assert told["disproved_by"] == "a longer look"
     (result,) = sarif.as_sarif(bench, found, [])["runs"][0]["results"]
     assert result["properties"] == {"certainty": "guessed", "disprovedBy": "a longer look"}
     output = io.StringIO()
-    shown.print_findings(bench, found, [], Console(file=output, width=200))
+    findings_output.print_findings(bench, found, [], Console(file=output, width=200))
     assert f"Doubtful, not invalid: {LOWERED['guessed']}. It would be disproved by a longer look." in output.getvalue()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.audit import importers, judge, shown
+from acidtest.audit import findings_output, importers, judge
 from acidtest.audit import unchecked as kit
 from acidtest.audit.importers.file import File
 from acidtest.audit.sarif import as_sarif
@@ -100,7 +100,7 @@ def told(root: Path) -> set[str]:
     bench = importers.read(root)
     found = judge.of_bench(bench)
     unchecked = kit.unchecked(bench)
-    json.dumps(shown.as_json(bench, found, unchecked), allow_nan=False)
+    json.dumps(findings_output.as_json(bench, found, unchecked), allow_nan=False)
     as_sarif(bench, found, unchecked)
     return {
         *(name for name, _ in bench.read),

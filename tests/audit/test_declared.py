@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from acidtest.audit import claims, importers, judge, shown
+from acidtest.audit import claims, findings_output, importers, judge
 from acidtest.audit.declared import VARIES
 from acidtest.audit.rules import rules
-from acidtest.cli import app, declaring
+from acidtest.cli import app, audit_init
 from acidtest.errors import BadInput
 from tables import rows, write
 
@@ -204,14 +204,14 @@ def test_a_first_one_is_written(tmp_path: Path) -> None:
     assert {tuple(side["files"]) for side in written["sides"].values()} == {("loose",), ("strict",)}
     assert found(root) == before
     with pytest.raises(BadInput, match="is there already"):
-        declaring.write(root, importers.read(root), [])
+        audit_init.write(root, importers.read(root), [])
 
 
 def test_a_first_one_offers_the_ratio_of_each_pair(tmp_path: Path) -> None:
     slower = FILES["strict/run.txt"].replace("tps = 1000.0", "tps = 500.0")
     files = {"strict/postgresql.conf": "fsync = on\n", "new/postgresql.conf": "fsync = on\nwork_mem = 8MB\n"}
     root = kit(tmp_path, **files, **{"new/run.txt": slower})
-    file = declaring.write(root, importers.read(root), [])
+    file = audit_init.write(root, importers.read(root), [])
     offered = file.read_text(encoding="utf-8").partition("# [[claim]]")
     assert '# sides = ["strict", "new"]' in offered[2] and "# by = 2" in offered[2]
     assert importers.read(root).declared is not None
@@ -241,7 +241,7 @@ def test_what_it_drafts_follows_from_the_results_of_each_side(tmp_path: Path) ->
         ),
     ):
         write(at, its | {"README.md": "A claim.\n"})
-        file = declaring.write(at, importers.read(at), [])
+        file = audit_init.write(at, importers.read(at), [])
         head, _, drafts = file.read_text(encoding="utf-8").partition("# [[claim]]")
         drafts = "\n".join(line for line in drafts.replace("# [[claim]]", "[[claim]]").splitlines())
         lines = [line.removeprefix("# ") for line in f"[[claim]]{drafts}".splitlines() if "By the results" not in line]
@@ -253,7 +253,7 @@ def test_what_it_drafts_follows_from_the_results_of_each_side(tmp_path: Path) ->
 
 def test_what_it_offers_may_be_taken(tmp_path: Path) -> None:
     root = kit(tmp_path)
-    file = declaring.write(root, importers.read(root), [])
+    file = audit_init.write(root, importers.read(root), [])
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace("# memory_gb", "memory_gb"), encoding="utf-8")
     assert importers.read(root).declared is not None
@@ -261,7 +261,7 @@ def test_what_it_offers_may_be_taken(tmp_path: Path) -> None:
 
 def test_names_that_need_quotes(tmp_path: Path) -> None:
     root = kit(tmp_path, **{"a b.c/postgresql.conf": "work_mem = 1MB\n", "a b.c/d/postgresql.conf": "work_mem = 2MB\n"})
-    declaring.write(root, importers.read(root), [])
+    audit_init.write(root, importers.read(root), [])
     bench = importers.read(root)
     assert len(bench.sides) == len({side.name for side in bench.sides})
 
@@ -269,7 +269,7 @@ def test_names_that_need_quotes(tmp_path: Path) -> None:
 def test_the_console_is_told_of_it(tmp_path: Path) -> None:
     bench = importers.read(kit(tmp_path, 'varies = ["durability"]\n' + SIDES))
     with Console(record=True, width=200) as console:
-        shown.print_findings(bench, judge.of_bench(bench), [], console)
+        findings_output.print_findings(bench, judge.of_bench(bench), [], console)
     assert "2 sides" in console.export_text()
 
 

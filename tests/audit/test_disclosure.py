@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acidtest.audit import disclosed, importers, shown
+from acidtest.audit import disclosed, findings_output, importers
 from acidtest.audit.repeated import uneven
 from tables import speaks_only_of
 from written_kits import PGBENCH, found
@@ -57,7 +57,7 @@ def test_where_nothing_was_measured_nothing_is_missing(tmp_path: Path) -> None:
 
 def test_a_kit_without_results_is_told_what_it_discloses(tmp_path: Path) -> None:
     found(tmp_path, {"pg/postgresql.conf": "fsync = on\n"})
-    assert {one.what: one.where for one in shown.disclosed_of(importers.read(tmp_path))}["processor"] is None
+    assert {one.what: one.where for one in findings_output.disclosed_of(importers.read(tmp_path))}["processor"] is None
 
 
 def test_uneven_repetitions_are_told(tmp_path: Path) -> None:

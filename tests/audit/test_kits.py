@@ -123,7 +123,7 @@ def test_the_documentation_names_rules_that_there_are() -> None:
 def test_a_small_kit_costs_no_import_of_what_only_runs_need() -> None:
     """They take several times as long as the kit itself."""
     program = (
-        "import sys\nfrom pathlib import Path\nimport acidtest.cli.audit, acidtest.cli.instead\n"
+        "import sys\nfrom pathlib import Path\nimport acidtest.cli.audit, acidtest.cli.suggested_experiment\n"
         "from acidtest.audit import importers, judge, shown, unchecked\n"
         f"judge.of_bench(importers.read(Path({str(KITS / 'fair-servers')!r})))\n"
         "print(*sorted({'numpy', 'scipy', 'pydantic', 'jinja2', 'dask', 'pandas'} & sys.modules.keys()))"

@@ -9,7 +9,7 @@ import pytest
 
 import factory
 from acidtest.analysis import samples
-from acidtest.audit import ours
+from acidtest.audit import own_journal
 from acidtest.audit.bench import OURS
 from acidtest.doubts import judge
 from acidtest.finding import Finding
@@ -53,7 +53,7 @@ def recordings(
 
 def findings(rule: str, *rows: list[Recording]) -> list[Finding]:
     journal = factory.journal([one for row in rows for one in row])
-    return [one for one in ours.compared(journal) if one.rule.name == rule]
+    return [one for one in own_journal.compared(journal) if one.rule.name == rule]
 
 
 def simulated(disk: str) -> dict[str, Any]:
@@ -252,7 +252,7 @@ def test_what_rules_over_rows_say_is_not_said_twice() -> None:
     journal = factory.journal(
         recordings(100, engine="postgresql-15", place={}, engine_log="ERROR: out of memory\nERROR: deadlock detected")
     )
-    assert [one for one in ours.compared(journal) if one.rule.name.endswith("-in-log")] == []
+    assert [one for one in own_journal.compared(journal) if one.rule.name.endswith("-in-log")] == []
     ramp = factory.result(900, rates=[1000.0 - 10 * n for n in range(40)], warmup_s=0.0)
     late = factory.result(
         80, arrivals=ArrivalCounts(scheduled=2000, late=0, unfinished=900, unfinished_wait_ms_max=9e3)
@@ -261,7 +261,7 @@ def test_what_rules_over_rows_say_is_not_said_twice() -> None:
         one.rule.name
         for found in (ramp, late)
         for journal in [factory.journal(recordings(found=found, place={}, repetitions=2))]
-        for one in (*judge.findings(journal), *ours.compared(journal))
+        for one in (*judge.findings(journal), *own_journal.compared(journal))
     }
     assert {"not-steady", "unfinished-arrivals", "too-few-repetitions"} <= names
     assert not names & {"no-steady-state", "warm-up-inside", "few-repetitions", "no-warm-up"}
@@ -269,7 +269,7 @@ def test_what_rules_over_rows_say_is_not_said_twice() -> None:
 
 def test_results_of_others_are_told_from_ours() -> None:
     journal = factory.journal(recordings(100))
-    (found,) = ours.bench(journal, samples.rows(journal.header, journal.recordings)).published
+    (found,) = own_journal.bench(journal, samples.rows(journal.header, journal.recordings)).published
     assert found.tool == OURS and found.terminals == 1 and found.durable_rate == pytest.approx(100, rel=0.01)
     assert replace(found, tool="pgbench") != found
 

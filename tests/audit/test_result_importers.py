@@ -13,7 +13,7 @@ import tables
 from acidtest.audit import importers, judge
 from acidtest.audit.bench import LogEntry, Published, Side
 from acidtest.audit.importers.file import Broken, File, Part
-from acidtest.cli import instead
+from acidtest.cli import suggested_experiment
 from tables import rows
 
 FIXTURES = Path(__file__).parents[1] / "kits" / "fixtures"
@@ -120,7 +120,7 @@ def test_a_side_is_headed_by_its_product_and_not_by_a_file(tmp_path: Path) -> No
 
 @rows(("pg15", "postgresql-15"), ("postgres-17.2-big", "postgresql-17"))
 def test_what_is_proposed_instead_has_the_version_of_the_side_s_name(name: str, engine: str) -> None:
-    assert instead._word(Side(name, "postgresql")) == engine
+    assert suggested_experiment._word(Side(name, "postgresql")) == engine
 
 
 def published(path: Path) -> list[Published]:

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from acidtest.audit import importers, judge, shown
+from acidtest.audit import findings_output, importers, judge
 from acidtest.audit import unchecked as kit
 from acidtest.audit.bench import Bench
 from acidtest.audit.rules import over
@@ -120,9 +120,10 @@ def test_an_audit_says_it_in_the_terminal_as_json_and_in_sarif(tmp_path: Path) -
     (tmp_path / "kit").mkdir()
     (tmp_path / "kit" / "my.cnf").write_text("[mysqld]\ninnodb_flush_log_at_trx_commit = 1\n")
     (tmp_path / "kit" / "what.xyz").write_bytes(b"\x00\x01")
-    shown = CliRunner().invoke(app, ["audit", str(tmp_path / "kit"), "--sarif", str(sarif)])
-    assert "Not checked: word sizes, processors and debug builds (no program or library); " in shown.output.replace(
-        "\n", " "
+    findings_output = CliRunner().invoke(app, ["audit", str(tmp_path / "kit"), "--sarif", str(sarif)])
+    assert (
+        "Not checked: word sizes, processors and debug builds (no program or library); "
+        in findings_output.output.replace("\n", " ")
     )
     told = json.loads(CliRunner().invoke(app, ["audit", str(tmp_path / "kit"), "--json"]).output)
     assert {"what": "rates, latencies and repetitions", "why": "no result of a tool"} in told["not_checked"]
@@ -142,7 +143,7 @@ def test_files_that_are_passed_over_for_one_reason_are_counted_together(
     for name in ("pg_wal/1", "pg_wal/2", "heap"):
         (tmp_path / name).write_bytes(b"\0" * 9)
     output = io.StringIO()
-    shown.print_findings(importers.read(tmp_path), [], [], Console(file=output, width=200))
+    findings_output.print_findings(importers.read(tmp_path), [], [], Console(file=output, width=200))
     assert (
         "not read: 3 files: too large for a file of an unknown kind (2 in pg_wal, 1 in the top directory)"
         in output.getvalue()

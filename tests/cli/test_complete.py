@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acidtest import kept
+from acidtest import registered_builds
 from acidtest.audit.rules import rules
 from acidtest.cli import COMMANDS, app
 from acidtest.cli import complete as completion
@@ -96,7 +96,9 @@ def test_only_what_acidtest_installed_can_be_removed(complete: Complete, tmp_pat
 
 def test_builds_that_were_added_are_known(complete: Complete, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path))
-    kept.keep(kept.Kept("patched", "postgresql", "/opt/pg", "00", "18.6", "2026-01-01T00:00:00+00:00"))
+    registered_builds.keep(
+        registered_builds.Kept("patched", "postgresql", "/opt/pg", "00", "18.6", "2026-01-01T00:00:00+00:00")
+    )
     assert complete("bash", "acidtest engines remove ") == ["patched"]
     assert complete("bash", "acidtest engines settings patch") == ["patched"]
     assert complete("bash", "acidtest engines install patch") == []

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 from typer.testing import CliRunner
 
 import factory
-from acidtest.cli import answering, app
+from acidtest.cli import app, init_answers
 from acidtest.cli.run import _outcome_text
 from acidtest.report import export
 
@@ -61,6 +61,6 @@ def test_progress_and_exports_do_not_call_it_survived_where_no_commit_was_looked
 
 def test_init_names_the_way_to_a_program_of_ones_own() -> None:
     asker = Mock()
-    answering._ask_question(asker)
+    init_answers._ask_question(asker)
     said = {choice.word: choice.about for choice in asker.ask.call_args.kwargs["choices"]}
     assert "acidtest help docs/YOUR-PROGRAM.md" in said["power-cut"]

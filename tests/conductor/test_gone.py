@@ -19,7 +19,7 @@ from acidtest.conductor.base import Begun, Conductor, Ended, Steps
 from acidtest.conductor.cell import measure, recorded
 from acidtest.conductor.conduct import conduct
 from acidtest.conductor.context import RunContext
-from acidtest.conductor.failing import why_failed
+from acidtest.conductor.fatal_errors import why_failed
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome
 from acidtest.conductor.rig import Refused

@@ -12,7 +12,7 @@ from acidtest.analysis import samples
 from acidtest.analysis.latency import percentile_ns
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import Survival, survivals
-from acidtest.audit import ours
+from acidtest.audit import own_journal
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench
 from acidtest.doubts import judge
@@ -352,5 +352,5 @@ def test_what_a_level_sets_differs_on_purpose() -> None:
     alone = {"name": "drive", "set": {"durability": "drive"}}
     factors = {"engine": [{"name": "sqlite", "set": {"engine": "sqlite"}}, with_log], "durability": [alone]}
     journal = factory.journal([factory.recording(LEVELS, found=SOUND)], factors=factors)
-    found = ours.bench(journal, samples.rows(journal.header, journal.recordings)).factors
+    found = own_journal.bench(journal, samples.rows(journal.header, journal.recordings)).factors
     assert {"log_bin", "mysql.log_bin", "engine"} <= found and "durability" not in found

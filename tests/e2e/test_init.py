@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 from acidtest import conductor, experiment
 from acidtest.cli import app
-from acidtest.cli.answering import Given, answers, without_password
-from acidtest.cli.asking import Asker
+from acidtest.cli.dialogue import Asker
+from acidtest.cli.init_answers import Given, answers, without_password
 from acidtest.cli.spans import seconds_of
 from acidtest.errors import BadInput
 from acidtest.place.making import check_machine

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.place import leftovers, standing
-from acidtest.place.guest import standing as guest
+from acidtest.place import disk_service, leftovers
+from acidtest.place.guest import machine_service as guest
 from support import ACIDTEST
 
 EXPERIMENT = """
@@ -37,7 +37,7 @@ def port() -> Iterator[int]:
         found.bind(("127.0.0.1", 0))
         number = int(found.getsockname()[1])
     yield number
-    assert standing.names() == []
+    assert disk_service.names() == []
     assert leftovers() == []
 
 

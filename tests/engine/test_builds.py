@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acidtest import conductor, experiment, kept
+from acidtest import conductor, experiment, registered_builds
 from acidtest.engine import catalogue
 from acidtest.engine.base import Engine
 from acidtest.engine.builds import Wanted, product_at
@@ -328,7 +328,7 @@ def test_an_added_build_is_found_by_name_and_told_when_it_has_changed(
     prefix = postgres("18.6")
     engine = catalogue.keep("patched", prefix, "", "")
     assert engine.known_as == "postgresql-18"
-    assert kept.names() == ["patched"]
+    assert registered_builds.names() == ["patched"]
     assert catalogue.describe("patched").notes() == []
     offer = catalogue.offers()[-1]
     assert (offer.id, offer.version, offer.path, offer.lack()) == ("patched", "18.6", str(prefix), None)
@@ -347,7 +347,7 @@ def test_an_added_build_is_found_by_name_and_told_when_it_has_changed(
         catalogue.find("patched")
     assert catalogue.is_kept("patched")
     catalogue.forget("patched")
-    assert kept.names() == []
+    assert registered_builds.names() == []
     assert prefix.is_dir()
 
 
@@ -376,15 +376,15 @@ def test_names_of_added_builds(home: Path, postgres: Callable[[str], Path], tmp_
 def test_a_broken_entry_is_told_and_can_be_removed(home: Path) -> None:
     (home / "builds").mkdir(parents=True)
     (home / "builds" / "mine.json").write_text("{")
-    assert kept.names() == ["mine"]
+    assert registered_builds.names() == ["mine"]
     with pytest.raises(BadInput, match=r"mine\.json: is broken"):
-        kept.find("mine")
+        registered_builds.find("mine")
     assert "is broken" in catalogue.offers()[-1].damage
-    assert kept.drop("mine")
-    assert not kept.drop("mine")
+    assert registered_builds.drop("mine")
+    assert not registered_builds.drop("mine")
     (home / "builds" / "mine.json").write_text('{"name": 1}')
     with pytest.raises(BadInput, match="it holds no texts"):
-        kept.find("mine")
+        registered_builds.find("mine")
 
 
 def test_a_program_asked_for_its_version_gets_no_settings_of_ours(

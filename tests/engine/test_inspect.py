@@ -20,7 +20,7 @@ from acidtest.conductor import find_rig
 from acidtest.conductor.inspect import Options
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine
-from acidtest.engine.firebird import looking
+from acidtest.engine.firebird import inspection
 from acidtest.errors import BadInput, CellFailed
 from acidtest.journal.protocol import EVENT, Pages, PagesJob
 from acidtest.place import Ledger
@@ -48,7 +48,7 @@ def pages_of(path: Path, ledger: Ledger) -> Pages:
 def test_every_figure_is_gstats(engine: Engine, databases: Callable[[str], Made], ledger: Ledger) -> None:
     made = databases(engine.id)
     before = made.path.read_bytes(), made.path.stat().st_mtime_ns
-    ours = looking.as_gstat(pages_of(made.path, ledger))
+    ours = inspection.as_gstat(pages_of(made.path, ledger))
     assert (made.path.read_bytes(), made.path.stat().st_mtime_ns) == before
     theirs = made.gstat()
     assert theirs.tables and not theirs.damaged and not ours.damaged

@@ -15,9 +15,9 @@ from acidtest.conductor.foreign import asking
 from acidtest.conductor.inspect import Options
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine
-from acidtest.engine.firebird import server_looking
+from acidtest.engine.firebird import server_inspection
 from acidtest.engine.firebird.by_url import FirebirdByUrlInstance
-from acidtest.engine.looking import Looked
+from acidtest.engine.inspection import Looked
 from acidtest.engine.postgres.instance import NAME
 from acidtest.errors import BadInput, CellFailed
 from acidtest.formats import firebird_header, gstat
@@ -260,9 +260,9 @@ def test_a_firebird_server_counts_what_its_file_holds(engine: Engine, firebird: 
 def test_who_may_not_have_pages_counted_is_told_so(engine: Engine, firebird: OwnFirebird, ledger: Ledger) -> None:
     firebird.do(ledger, "create user joe password 'fine'")
     inspected = seen(firebird.url("joe", "fine"), Options(read=True, limit_s=10))
-    assert inspected.statistics is None and inspected.statistics_said == server_looking.NO_RIGHT
+    assert inspected.statistics is None and inspected.statistics_said == server_inspection.NO_RIGHT
     assert inspected.facts["page_bytes"] == PAGE_SIZES[engine.id.removesuffix("-server")]
-    assert inspected.reading is None and inspected.reading_said == server_looking.NO_SCANS
+    assert inspected.reading is None and inspected.reading_said == server_inspection.NO_SCANS
     with pytest.raises(CellFailed) as told:
         seen(firebird.url("joe", "Secondhand"))
     assert "Secondhand" not in told.value.message + told.value.remedy and "\n" not in told.value.message
@@ -287,9 +287,9 @@ def test_a_page_is_damaged_if_gstat_says_so_twice() -> None:
         (["page 7", "page 9"], "", True),
         ([""], "", False),
     ):
-        told = server_looking.pages(Counted(*said), looked)
+        told = server_inspection.pages(Counted(*said), looked)
         assert told.statistics and (told.damaged, bool(told.notes)) == (damaged, noted)
-    left = server_looking.pages(Counted(), Looked("Firebird 5.0", {"database_bytes": 10**12}, None), 60)
+    left = server_inspection.pages(Counted(), Looked("Firebird 5.0", {"database_bytes": 10**12}, None), 60)
     assert left.statistics is None and "1,000,000 MB" in left.statistics_said
 
 

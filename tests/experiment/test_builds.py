@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acidtest import kept
+from acidtest import registered_builds
 from acidtest.errors import BadInput
 from acidtest.experiment import Experiment, parse
 from acidtest.plan import family_of, make
@@ -61,7 +61,11 @@ def test_what_is_wrong_with_a_table_is_said_by_its_key(table: str, error: str) -
 
 
 def test_a_kept_build_is_taken_as_if_its_table_stood_in_the_file() -> None:
-    kept.keep(kept.Kept("mine", "firebird", "/opt/firebird", "00", "5.0.4", "2026-01-01T00:00:00+00:00", "server"))
+    registered_builds.keep(
+        registered_builds.Kept(
+            "mine", "firebird", "/opt/firebird", "00", "5.0.4", "2026-01-01T00:00:00+00:00", "server"
+        )
+    )
     build = read(TEXT).engines["mine"]
     assert (build.family, build.path, build.mode) == ("firebird", "/opt/firebird", "server")
     own = read(TEXT + BUILD).engines["mine"]

@@ -19,7 +19,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from acidtest import formats
-from acidtest.audit import importers, judge, shown
+from acidtest.audit import findings_output, importers, judge
 from acidtest.audit import unchecked as kit
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.sarif import as_sarif
@@ -57,7 +57,7 @@ def check(files: Kit, directory: Path) -> None:
         bench = importers.read(directory)
         found = judge.of_bench(bench)
         unchecked = kit.unchecked(bench)
-        json.dumps(shown.as_json(bench, found, unchecked), allow_nan=False)
+        json.dumps(findings_output.as_json(bench, found, unchecked), allow_nan=False)
         as_sarif(bench, found, unchecked)
     except BadInput as error:
         if str(error).partition(":")[0] not in files:  # a declaration that is wrong says so

@@ -20,7 +20,7 @@ from acidtest.place.mounts import in_force
 ALLOWED = {
     "place/ledger.py": "files that live no longer than a process lie in memory",
     "place/guest/initramfs.py": "shared memory of the guest is a tmpfs, whatever its disk has",
-    "place/guest/standing.py": "what a guest that stays writes beside its disk lies in memory",
+    "place/guest/machine_service.py": "what a guest that stays writes beside its disk lies in memory",
     "cli/plug.py": "what is made on a guest's disk for which no file system is named",
     "analysis/diagnosis.py": "which file systems copy on write, and what an append costs on those that were counted",
     "audit/declared.py": "the name of a rule",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from acidtest.analysis.announced import PLUG
+from acidtest.analysis.expected_loss import PLUG
 from acidtest.experiment.models import PlaceSpec
 from acidtest.journal.models import Cut
 from acidtest.powercut.failures import FAILURES

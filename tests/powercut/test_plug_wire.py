@@ -12,8 +12,8 @@ from unittest.mock import Mock
 import pytest
 
 from acidtest.errors import AcidtestError, BadInput
-from acidtest.powercut.plug.kept import Kept
 from acidtest.powercut.plug.messages import VERSION, Forget, Greeting, Leaving, NotSaid, parsed
+from acidtest.powercut.plug.received import Kept
 from acidtest.powercut.plug.wire import LOOPBACK, PORT, Address, Connection, Lost, connect, listener
 from acidtest.powercut.plug.witness import Patience, Witness
 

@@ -17,10 +17,10 @@ from acidtest.experiment import PlaceSpec
 from acidtest.journal.protocol import Survey, SurveyedTerminal
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.checkers import judge
+from acidtest.powercut.commit_accounting import compare, first_missing_ns
 from acidtest.powercut.conductor import refuse_replication
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
-from acidtest.powercut.fate import compare, first_missing_ns
 from acidtest.powercut.replicated import ReplicatedTrial
 
 ENDS = Ends("198.18.0.1", "198.18.0.2")

@@ -8,8 +8,8 @@ from unittest.mock import Mock
 import pytest
 
 from acidtest import conductor, experiment
-from acidtest.cli.answering import chosen
 from acidtest.cli.diagnosing.which import engine_of, product_of
+from acidtest.cli.init_answers import chosen
 from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
 from acidtest.journal.diagnosis import Audited, Database, Inside

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from acidtest.cli.answering import agreeing, in_force
 from acidtest.cli.diagnosing.next import found_of
+from acidtest.cli.init_answers import agreeing, in_force
 from acidtest.errors import BadInput
 from acidtest.journal.diagnosis import Cells
 from acidtest.question import QUESTIONS, InForce, fit

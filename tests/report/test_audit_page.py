@@ -10,11 +10,11 @@ from playwright.sync_api import Browser, Page
 from rich.console import Console
 
 from acidtest import experiment, question
-from acidtest.audit import importers, judge, shown
+from acidtest.audit import findings_output, importers, judge
 from acidtest.audit import unchecked as kit
 from acidtest.audit.bench import Bench, Claim, Declared, Setting, Side, Where
 from acidtest.audit.page import write_page
-from acidtest.cli.instead import QUESTIONS, instead
+from acidtest.cli.suggested_experiment import QUESTIONS, instead
 from acidtest.finding import in_order, waived
 from pages import opened, turned, unreadable
 
@@ -142,7 +142,9 @@ def test_nothing_is_offered_where_no_engine_is_known() -> None:
 def test_the_terminal_begins_with_the_claims(bench: Bench) -> None:
     output = io.StringIO()
     findings = in_order(judge.of_bench(bench))
-    shown.print_findings(bench, findings, [], Console(file=output, width=100), instead(bench, findings, whole=False))
+    findings_output.print_findings(
+        bench, findings, [], Console(file=output, width=100), instead(bench, findings, whole=False)
+    )
     text = output.getvalue()
     assert text.startswith("cannot tell  PostgreSQL is <b>twice</b> as fast.\n")
     assert text.count("durability-differs\n") == 1
@@ -150,7 +152,7 @@ def test_the_terminal_begins_with_the_claims(bench: Bench) -> None:
 
 
 def test_json_has_each_claim(bench: Bench) -> None:
-    told = shown.as_json(bench, judge.of_bench(bench), [], instead(bench, [], whole=False))
+    told = findings_output.as_json(bench, judge.of_bench(bench), [], instead(bench, [], whole=False))
     (first,) = told["claims"]
     assert (first["file"], first["line"], first["verdict"]) == ("benchmark.toml", 1, "cannot tell")
     assert {"what": "kernel", "how": "not recorded"} in told["disclosed"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from acidtest.analysis.announced import losses
+from acidtest.analysis.expected_loss import losses
 from acidtest.analysis.survival import said_of_cut
 from acidtest.journal.models import Recording
 

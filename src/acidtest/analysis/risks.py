@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from acidtest.analysis.announced import family_of, risk_of
+from acidtest.analysis.expected_loss import family_of, risk_of
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.journal.models import NOT_APPLICABLE, Recording

@@ -9,7 +9,7 @@ from math import log10
 from statistics import median
 
 from acidtest.analysis import power
-from acidtest.analysis.announced import is_unannounced, losses
+from acidtest.analysis.expected_loss import is_unannounced, losses
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Cut, Recording, States, Verdict
 from acidtest.words import counted

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from acidtest.audit.bench import Bench, Claim, DeclaredSide, Published
-from acidtest.audit.compared import product, without_products
 from acidtest.audit.declared import is_of
-from acidtest.audit.said import rate
+from acidtest.audit.result_sides import product, without_products
+from acidtest.audit.result_text import rate
 from acidtest.finding import Evidence, Finding
 from acidtest.words import counted
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from acidtest import __version__
 from acidtest.audit import claims
 from acidtest.audit.bench import Bench
-from acidtest.audit.shown import Instead, blocks, disclosed_of, each, in_short, place, sureness
+from acidtest.audit.findings_output import Instead, blocks, disclosed_of, each, in_short, place, sureness
 from acidtest.finding import SEVERITIES, Finding, Unchecked
 from acidtest.report.page import templates, write_whole
 from acidtest.words import harmless

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Set
 from dataclasses import replace
 from statistics import fmean
 
-from acidtest.audit import compared
+from acidtest.audit import result_sides
 from acidtest.audit.bench import Bench, Published
 
 DRIVE_TOOLS = frozenset(("fio", "pg_test_fsync", "dd", "hdparm", "crystaldiskmark", "ioping"))
@@ -69,7 +69,7 @@ def repetitions(
 def uneven(bench: Bench) -> list[tuple[str, list[Published]]]:
     """The results of each side, or of each row whose runs are counted, of one piece of work that was repeated on one
     of them and not on another; the least often measured first."""
-    named = [(side, one) for side, of in compared.by_side(bench, bench.measured).items() for one in of]
+    named = [(side, one) for side, of in result_sides.by_side(bench, bench.measured).items() for one in of]
     named += [(one.name, one) for one in bench.others if one.told and one.repetition is not None]
     work: dict[tuple[object, ...], dict[str, list[Published]]] = defaultdict(lambda: defaultdict(list))
     for name, one in named:

@@ -19,7 +19,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from acidtest import __version__
-from acidtest.cli.stopping import Stopped, goes_on, heeded, left
+from acidtest.cli.stop_signals import Stopped, goes_on, heeded, left
 from acidtest.cli.streams import abandon, guarded, in_utf8
 from acidtest.errors import AcidtestError, OutputLost, told
 from acidtest.words import harmless

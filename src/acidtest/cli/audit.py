@@ -45,18 +45,18 @@ def audit(
     sarif: Annotated[Path | None, typer.Option("--sarif", help="Also write them as SARIF, for CI systems.")] = None,
 ) -> None:
     """Look for what makes a benchmark wrong. Exit code 1: by a finding it must not be believed."""
-    from acidtest.audit import importers, judge, shown
+    from acidtest.audit import findings_output, importers, judge
     from acidtest.audit import unchecked as kit
     from acidtest.audit.bench import Bench
     from acidtest.audit.rules import rules as all_rules
     from acidtest.audit.sarif import as_sarif
-    from acidtest.cli.instead import instead
+    from acidtest.cli.suggested_experiment import instead
     from acidtest.finding import Evidence, check_waivers, in_order, waived
     from acidtest.journal import CUTS, NAME, NAMES, SEARCH
 
     console = Console(stderr=streams.is_taken(json=json, html=html, sarif=sarif), highlight=False)
     if rules:
-        shown.print_rules(all_rules(), console, json=json)
+        findings_output.print_rules(all_rules(), console, json=json)
         return
     if path is None:
         raise BadInput("audit: needs a directory", "acidtest audit PATH; acidtest audit --rules lists the rules")
@@ -69,7 +69,7 @@ def audit(
         raise BadInput(f"{path}: cannot be read: {error.strerror}", "allow reading it") from None
     findings: list[Finding] = []
     if journals:
-        from acidtest.audit import ours
+        from acidtest.audit import own_journal
         from acidtest.doubts import judge as doubts
         from acidtest.doubts.unchecked import of_run
 
@@ -80,7 +80,7 @@ def audit(
             of = {NAME: doubts.findings, CUTS: doubts.of_cuts, SEARCH: doubts.of_searches}
             unwaived = of[name](journal)
             if name != CUTS:
-                unwaived += ours.compared(journal) if name == NAME else ours.compared_searches(journal)
+                unwaived += own_journal.compared(journal) if name == NAME else own_journal.compared_searches(journal)
             findings += waived(unwaived, journal.header.experiment.get("waive", {}) | waivers)
         bench = Bench(sides=[], read=[(one.name, "journal") for one in journals], broken=broken)
         findings = in_order(findings)
@@ -99,9 +99,9 @@ def audit(
     if init:
         if journals:
             raise BadInput(f"{path}: is a run of acidtest, which says what it compares itself", "leave out --init")
-        from acidtest.cli import declaring
+        from acidtest.cli import audit_init
 
-        written = declaring.write(path, bench, findings)
+        written = audit_init.write(path, bench, findings)
         console.print(f"{written}: says what was understood. Change it, then: acidtest audit {path}", markup=False)
         return
     if sarif is not None:
@@ -120,9 +120,9 @@ def audit(
         except OSError as error:
             raise cannot_write(html, error, "name another --html") from None
     if json:
-        print(json_.dumps(shown.as_json(bench, findings, unchecked, run_instead), indent=2))
+        print(json_.dumps(findings_output.as_json(bench, findings, unchecked, run_instead), indent=2))
     else:
-        shown.print_findings(bench, findings, unchecked, console, run_instead)
+        findings_output.print_findings(bench, findings, unchecked, console, run_instead)
     if any(finding.severe for finding in findings):
         raise typer.Exit(1)
 

@@ -21,15 +21,18 @@ def clean(
 
     Only what is written in a ledger is touched.
     """
-    from acidtest.place import leftovers, release_leftovers, standing
+    from acidtest.place import disk_service, leftovers, release_leftovers
 
     if fleet is not None:
         _on_hosts(fleet, dry_run=dry_run, json=json)
         return
     if dry_run:
-        lines = [*(f"{left.kind} {left.what}" for left in leftovers()), *(f"disk {name}" for name in standing.alive())]
+        lines = [
+            *(f"{left.kind} {left.what}" for left in leftovers()),
+            *(f"disk {name}" for name in disk_service.alive()),
+        ]
     else:
-        lines = [*release_leftovers(), *standing.remove_all()]
+        lines = [*release_leftovers(), *disk_service.remove_all()]
     if json:
         print(json_.dumps({"would_release" if dry_run else "released": lines}, indent=2))
     else:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from acidtest import kept
+from acidtest import registered_builds
 from acidtest.cli import COMMANDS, shipped
 from acidtest.families import PRODUCTS
 from acidtest.files import state_directory
@@ -30,7 +30,7 @@ A_WORKLOAD = re.compile(rb"^\s*\[?\s*workload\b", re.MULTILINE)
 
 def engines(incomplete: str) -> list[str]:
     """Ids of engines, installed or not, and names of builds that were added."""
-    return [*known_engines(incomplete), *(name for name in kept.names() if name.startswith(incomplete))]
+    return [*known_engines(incomplete), *(name for name in registered_builds.names() if name.startswith(incomplete))]
 
 
 def known_engines(incomplete: str) -> list[str]:
@@ -40,12 +40,12 @@ def known_engines(incomplete: str) -> list[str]:
 
 def installed_engines(incomplete: str) -> list[str]:
     """Of these, those in a folder of acidtest's own, and builds that were added: those that can be removed."""
-    added = kept.names()
+    added = registered_builds.names()
     return [name for name in engines(incomplete) if name in added or (state_directory() / "engines" / name).is_dir()]
 
 
 def disks(incomplete: str) -> list[str]:
-    """That stand; see ``acidtest.place.standing``, whose import a shell would wait for."""
+    """That stand; see ``acidtest.place.disk_service``, whose import a shell would wait for."""
     try:
         found = sorted(path.parent.name for path in (state_directory() / "disks").glob("*/disk.json"))
     except OSError:

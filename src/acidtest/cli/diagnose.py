@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli import stopping, streams
+from acidtest.cli import stop_signals, streams
 from acidtest.errors import BadInput, cannot_write
 
 MINUTES = 5.0
@@ -55,7 +55,7 @@ def diagnose(
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise BadInput(f"--html {html}: cannot be a file there", "name a file in a directory that is there")
     console = Console(stderr=streams.is_taken(json=json, html=html) or json, highlight=False)
-    with stopping.leaving(stopping.NOTHING_KEPT):
+    with stop_signals.leaving(stop_signals.NOTHING_KEPT):
         made = make(Asked(database, config, place, minutes, out), console)
     results = made.report
     if json:

@@ -17,7 +17,7 @@ from acidtest.words import counted
 if TYPE_CHECKING:
     from acidtest.journal.protocol import DiskStats
     from acidtest.place.cuttable import Recovery
-    from acidtest.place.standing import StandingDisk
+    from acidtest.place.disk_service import StandingDisk
 
 app = typer.Typer(
     help="Make disks of known behaviour for your own programs: cut their power, give them faults. acidtest help "
@@ -99,7 +99,7 @@ def create(
     from pydantic import ValidationError
 
     from acidtest.experiment import PlaceSpec
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
     asked: dict[str, Any] = {
         "filesystem": filesystem,
@@ -120,20 +120,20 @@ def create(
         option = "--" + "-".join(str(part) for part in first["loc"]).replace("_", "-")
         raise BadInput(f"{option}: {first['msg']}", "acidtest disk create --help lists what there is") from None
     for fault in faults or []:
-        standing.check_fault(fault)
-    made = standing.create(name, spec, size_mb, faults=faults or [], point=at, logs=log, seed=seed)
+        disk_service.check_fault(fault)
+    made = disk_service.create(name, spec, size_mb, faults=faults or [], point=at, logs=log, seed=seed)
     _print(_status(made, made.drive.stats()), _shown(made, made.drive.stats()), json=json)
 
 
 @app.command("list")
 def list_(json: Json = False) -> None:
     """List the disks that stand."""
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
     found: list[dict[str, Any]] = []
-    for name in standing.names():
+    for name in disk_service.names():
         try:
-            with standing.opened(name) as disk:
+            with disk_service.opened(name) as disk:
                 found.append(_status(disk, disk.drive.stats()))
         except CellFailed as error:
             found.append({"name": name, "power": "gone", "why": error.message})
@@ -149,9 +149,9 @@ def list_(json: Json = False) -> None:
 @app.command()
 def status(name: Name, json: Json = False) -> None:
     """Say what a disk is, what it has done, and what is read back of its file system."""
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
-    with standing.opened(name) as disk:
+    with disk_service.opened(name) as disk:
         stats = disk.drive.stats()
         _print(_status(disk, stats), _shown(disk, stats), json=json)
 
@@ -171,11 +171,11 @@ def faults(
     json: Json = False,
 ) -> None:
     """Add faults, clear them, or list them with how often each has struck."""
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
     for one in fault or []:
-        standing.check_fault(one)
-    with standing.opened(name) as disk:
+        disk_service.check_fault(one)
+    with disk_service.opened(name) as disk:
         if clear:
             disk.drive.mend()
         disk.add_faults(fault or [])
@@ -199,11 +199,11 @@ def cut(
     json: Json = False,
 ) -> None:
     """Cut the power. The disk goes on answering, and forgets what it is told, until it is restored."""
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
     if keeps not in complete.DISK_KEEPS:
         raise BadInput(not_among("--keeps", keeps, complete.DISK_KEEPS))
-    with standing.opened(name) as disk:
+    with disk_service.opened(name) as disk:
         done = disk.cut(keeps, seed, "fail" if failing else "succeed")  # type: ignore[arg-type]  # it is one of them
     lines = [
         f"Power is cut: of what was not flushed {done.kept_bytes:,} bytes survive and {done.lost_bytes:,} are lost; "
@@ -216,9 +216,9 @@ def cut(
 @app.command()
 def snapshot(name: Name, json: Json = False) -> None:
     """Keep a disk as it is now, for restore --snapshot."""
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
-    with standing.opened(name) as disk:
+    with disk_service.opened(name) as disk:
         disk.snapshot()
     _print({"name": name}, [f"Kept; acidtest disk restore {name} --snapshot goes back to it."], json=json)
 
@@ -233,11 +233,11 @@ def restore(
     json: Json = False,
 ) -> None:
     """After a cut: what survived becomes the disk, and is mounted. Or go back to an earlier state."""
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
     if to_snapshot and record is not None:
         raise BadInput("--snapshot and --record: it can be one of them", "leave out the other")
-    with standing.opened(name) as disk:
+    with disk_service.opened(name) as disk:
         recovery = disk.go_back(record) if to_snapshot or record is not None else disk.restore()
         told = {
             "name": name,
@@ -265,9 +265,9 @@ def log_(
 ) -> None:
     """List the log of writes and flushes of a disk that was created with --log."""
     from acidtest.analysis import disk_log
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
-    with standing.opened(name) as disk:
+    with disk_service.opened(name) as disk:
         disk.drive.stats()  # by then all is in the file
         if disk.log is None:
             raise BadInput(f"{name}: has no log", "create it with --log")
@@ -304,11 +304,11 @@ def remove(
     json: Json = False,
 ) -> None:
     """Remove disks, with all that is on them."""
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
     problems, removed = Problems(), []
     for name in names:
-        with problems.gather(), standing.opened(name) as disk:
+        with problems.gather(), disk_service.opened(name) as disk:
             disk.remove()
             removed.append(name)
     if removed or json:
@@ -317,12 +317,12 @@ def remove(
 
 
 def _status(disk: StandingDisk, stats: DiskStats) -> dict[str, Any]:
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
     return {
         "name": disk.record.name,
         "power": stats.power,
-        "drive": standing.words(disk.record, stats),
+        "drive": disk_service.words(disk.record, stats),
         "size_mb": disk.record.size_mb,
         "filesystem": disk.record.spec.filesystem,
         "device": str(disk.device) if disk.device else None,
@@ -342,11 +342,11 @@ def _status(disk: StandingDisk, stats: DiskStats) -> dict[str, Any]:
 
 
 def _shown(disk: StandingDisk, stats: DiskStats) -> list[str]:
-    from acidtest.place import standing
+    from acidtest.place import disk_service
 
     rows = [
         ("disk", f"{disk.record.name}, {disk.record.size_mb:,} MiB, power {stats.power}"),
-        ("drive", standing.words(disk.record, stats)),
+        ("drive", disk_service.words(disk.record, stats)),
         ("device", str(disk.device or "detached")),
         ("mounted at", f"{disk.mounted} ({disk.record.spec.filesystem})" if disk.mounted else ""),
         ("socket", str(disk.socket)),

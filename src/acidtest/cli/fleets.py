@@ -72,14 +72,14 @@ class Machines:
         )
 
     def doctor(self) -> dict[str, dict[str, Any]]:
-        from acidtest.fleet import asking
+        from acidtest.fleet import host_client
 
-        return asking.doctor(self.fleet, self.hosts)
+        return host_client.doctor(self.fleet, self.hosts)
 
     def clean(self, *, dry_run: bool) -> dict[str, dict[str, list[str]]]:
-        from acidtest.fleet import asking
+        from acidtest.fleet import host_client
 
-        return asking.clean(self.fleet, self.hosts, dry_run=dry_run)
+        return host_client.clean(self.fleet, self.hosts, dry_run=dry_run)
 
 
 @contextmanager

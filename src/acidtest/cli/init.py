@@ -52,8 +52,8 @@ def init(
     json: Annotated[bool, typer.Option("--json", help="Print what was written, and what comes next, as JSON.")] = False,
 ) -> None:
     """Write an experiment that answers a question in the time that you have. Asks for what the options do not say."""
-    from acidtest.cli.answering import Given
-    from acidtest.cli.writing import write
+    from acidtest.cli.experiment_file import write
+    from acidtest.cli.init_answers import Given
 
     given = Given(
         file, question, _words(engine), tuple(server or ()), _words(storage), time, force, tuple(sql or ()), whole,

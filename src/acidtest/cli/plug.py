@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli import complete, planning, stopping
+from acidtest.cli import complete, planning, stop_signals
 from acidtest.cli.powercut import exit_by_verdicts
 from acidtest.errors import BadInput
 
@@ -54,7 +54,7 @@ def serve(
     plan = _planned(file, quick=quick, cuts=None)
     if not address.is_loopback:
         say(f"Whoever reaches {address} can have load driven here, without a password: use a network of your own.")
-    with stopping.leaving("no power was cut, and the same command begins anew"):
+    with stop_signals.leaving("no power was cut, and the same command begins anew"):
         plug.serve(plan, file, at, address, say)
 
 
@@ -108,7 +108,7 @@ def witness(
     command = [str(file), *(["--quick"] if quick else [])]
     command += [word for option, value in options if value is not None for word in (option, value)]
     console = Console(stderr=json, highlight=False)
-    with stopping.leaving(stopping.GOES_ON), watching(console) as watcher:
+    with stop_signals.leaving(stop_signals.GOES_ON), watching(console) as watcher:
         outcome = plug.watch(
             plan,
             file,
@@ -170,14 +170,14 @@ def create(
     """Make a guest that runs acidtest plug serve on a simulated disk, and switch it on."""
     from acidtest.cli.disk import megabytes
     from acidtest.errors import not_among
-    from acidtest.place import standing
-    from acidtest.place.guest import standing as guest
+    from acidtest.place import disk_service
+    from acidtest.place.guest import machine_service as guest
     from acidtest.powercut.plug.admission import admit
 
     if accelerator not in ("tcg", "kvm"):
         raise BadInput(not_among("--accelerator", accelerator, ("tcg", "kvm")))
     for fault in faults or []:
-        standing.check_fault(fault)
+        disk_service.check_fault(fault)
     size_mb = megabytes(size)
     admit(_planned(file, quick=quick, cuts=None), file)
     words = ["plug", "serve", str(file.absolute()), *(["--quick"] if quick else [])]
@@ -208,7 +208,7 @@ def create(
 @guests.command()
 def off(name: Name, json: Json = False) -> None:
     """Take the guest's power: what its disk has not flushed is lost."""
-    from acidtest.place.guest import standing as guest
+    from acidtest.place.guest import machine_service as guest
 
     with guest.opened(name) as found:
         found.switch_off()
@@ -219,7 +219,7 @@ def off(name: Name, json: Json = False) -> None:
 def on(name: Name, json: Json = False) -> None:
     """Give the guest its power: it boots on what its disk has kept."""
     from acidtest.place.guest import kernel
-    from acidtest.place.guest import standing as guest
+    from acidtest.place.guest import machine_service as guest
 
     with guest.opened(name) as found:
         found.switch_on(kernel.ready(partial(print, file=sys.stderr if json else sys.stdout)))
@@ -229,7 +229,7 @@ def on(name: Name, json: Json = False) -> None:
 @guests.command()
 def remove(name: Name, json: Json = False) -> None:
     """End the guest, and remove it and its disk."""
-    from acidtest.place.guest import standing as guest
+    from acidtest.place.guest import machine_service as guest
 
     with guest.opened(name) as found:
         found.remove()

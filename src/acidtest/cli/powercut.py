@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli import complete, fleets, planning, stopping
+from acidtest.cli import complete, fleets, planning, stop_signals
 from acidtest.cli.report import show_cuts
 from acidtest.cli.run import watching
 from acidtest.errors import BadInput, CellFailed, MachineLacks
@@ -77,7 +77,7 @@ def powercut(
     command = [str(file), *(["--quick"] if quick else [])]
     command += [word for option, value in given if value is not None for word in (option, str(value))]
     console = Console(stderr=json, highlight=False)
-    leaves = stopping.GOES_ON if seed is None else "what was cut is kept, and the same command begins anew"
+    leaves = stop_signals.GOES_ON if seed is None else "what was cut is kept, and the same command begins anew"
     with ExitStack() as held:
         machines = held.enter_context(fleets.opened(fleet)) if fleet is not None else None
         part = machines.part(to_cut) if machines is not None else to_cut
@@ -88,7 +88,7 @@ def powercut(
         if note := not_numbered(list(unnumbered)):
             console.print(note, markup=False, soft_wrap=True)
         cut_power = machines.cut_power if machines is not None else power_cuts.cut_power
-        with stopping.leaving(leaves), watching(console) as watcher:
+        with stop_signals.leaving(leaves), watching(console) as watcher:
             outcome = cut_power(planned, file, out, watcher, only=only or (), seed=seed, command=command)
     page = show_cuts(outcome.journal, out, console, json=json)
     exit_by_verdicts(outcome.journal.recordings, unwritten=bool(page.unwritten))
@@ -96,7 +96,7 @@ def powercut(
 
 def exit_by_verdicts(recordings: Sequence[Recording], *, unwritten: bool) -> None:
     """End with the code that the cuts have come to, or go on where that is 0; ``unwritten``: the page."""
-    from acidtest.analysis.announced import is_unannounced
+    from acidtest.analysis.expected_loss import is_unannounced
 
     if any(one.status == "failed" for one in recordings):
         print("Some cuts could not be made: see above.", file=sys.stderr)
@@ -127,7 +127,7 @@ def _make_smaller(
         shown = ", ".join(f"{key} = {value!r}" for key, value in sorted(keys.items()))
         console.print(f"{shown}: {came}, in {counted(found.cuts, 'cut')}", markup=False, soft_wrap=True)
 
-    with stopping.leaving(stopping.NOTHING_KEPT), watching(console) as watcher:
+    with stop_signals.leaving(stop_signals.NOTHING_KEPT), watching(console) as watcher:
 
         def cut(alone: Experiment, where: Path, many: int) -> list[Recording]:
             plan = plan_of(alone, cuts=True)
@@ -150,7 +150,7 @@ def _replay(file: Path, *, json: bool) -> None:
     from acidtest import powercut as power_cuts
     from acidtest.doubts.unchecked import OF_REPLAY
 
-    with stopping.leaving(stopping.NOTHING_KEPT):
+    with stop_signals.leaving(stop_signals.NOTHING_KEPT):
         replayed = power_cuts.replay(file)
     judgement = replayed.judgement
     if json:

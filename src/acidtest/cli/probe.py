@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from acidtest.cli import stopping
+from acidtest.cli import stop_signals
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput, cannot_write
@@ -101,7 +101,7 @@ def probe(
                 seed=seed,
             )
         file_bytes = (size_mb or (QUICK_MB if quick else DISK_TEST_MB)) << 20 if disk_test else OVERWRITE_BYTES
-        with stopping.leaving(stopping.NOTHING_KEPT), Watcher(console, len(plan.order)) as watcher:
+        with stop_signals.leaving(stop_signals.NOTHING_KEPT), Watcher(console, len(plan.order)) as watcher:
             recording = run_probe(path, plan, devices, watcher.say, watcher.steps, file_bytes=file_bytes)
         unkept = _kept(out, recording) if out is not None else None
         if disk_test:

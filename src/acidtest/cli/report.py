@@ -83,7 +83,7 @@ def render(
 
     Raises BadInput where ``page`` cannot be written; beside the journal it need not be possible.
     """
-    from acidtest.audit import ours
+    from acidtest.audit import own_journal
     from acidtest.experiment.sizes import bytes_of
     from acidtest.journal.reader import CUTS, NAME
     from acidtest.report.page import write_page
@@ -101,7 +101,7 @@ def render(
     if sizes and not journal.header.experiment.get("growth"):
         raise BadInput("--predict: sizes are no factor of this experiment", "give it [growth], with sizes")
     held = opened(cuts) if cuts.exists() else None
-    compared = ours.compared(journal)
+    compared = own_journal.compared(journal)
     run_results = results(
         journal, down=down, across=across, cuts=held, waivers=waivers, predict=sizes, compared_sides=compared
     )
@@ -159,12 +159,12 @@ def show_searches(
     waivers: Mapping[str, str] | None = None,
 ) -> tuple[SearchResults, Page]:
     """Write the page of searches for the highest rate, and print the tables, or JSON."""
-    from acidtest.audit import ours
+    from acidtest.audit import own_journal
     from acidtest.report.search import results
     from acidtest.report.search_page import write_search_page
     from acidtest.report.search_terminal import print_searches
 
-    found = results(journal, waivers, ours.compared_searches(journal))
+    found = results(journal, waivers, own_journal.compared_searches(journal))
     written = _written(directory, page, lambda path, drawn: write_search_page(found, path, drawn))
     if json:
         print(json_.dumps(found.as_json(), indent=2))

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from acidtest.cli import complete, fleets, planning, report, stopping
+from acidtest.cli import complete, fleets, planning, report, stop_signals
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.spans import span
 from acidtest.errors import MachineLacks
@@ -54,18 +54,18 @@ def run(
         with fleets.opened(fleet) as machines:
             planned = planning.planned(file, quick=quick, cuts=False, part=machines.part(Experiment.to_run))
             planning.print_told(planned, console)
-            with stopping.leaving(stopping.GOES_ON), watching(console) as watcher:
+            with stop_signals.leaving(stop_signals.GOES_ON), watching(console) as watcher:
                 outcome = machines.run(planned, file, out, watcher, retry_failed=retry_failed)
     else:
         planned = planning.planned(file, quick=quick, cuts=False, part=Experiment.to_run)
         planning.print_told(planned, console)
-        with stopping.leaving(stopping.GOES_ON), watching(console) as watcher:
+        with stop_signals.leaving(stop_signals.GOES_ON), watching(console) as watcher:
             outcome = conductor.run(
                 planned, file, out, watcher, retry_failed=retry_failed, devices=devices, foretell=foretold
             )
     statuses = {recording.status for recording in outcome.journal.recordings}
     del outcome  # the report reads the journal itself, and two of a large one need not be held
-    with stopping.leaving(stopping.GOES_ON):
+    with stop_signals.leaving(stop_signals.GOES_ON):
         rendered = report.render(out, waivers=planned.experiment.waive)
     if json:
         print(json_.dumps(rendered.results.as_json(), indent=2))
@@ -257,7 +257,7 @@ def _exploring_text(far: conductor.Exploring) -> str:
 
 def _outcome_text(recording: Recording) -> str:
     if recording.status == "done" and (cut := recording.cut) is not None:
-        from acidtest.analysis.announced import is_unannounced
+        from acidtest.analysis.expected_loss import is_unannounced
         from acidtest.analysis.survival import said_of_cut
 
         announced = cut.verdict == "lost" and not is_unannounced(recording)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli import complete, planning, stopping
+from acidtest.cli import complete, planning, stop_signals
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.report import show_searches
 from acidtest.cli.run import Bars, Lines
@@ -70,7 +70,7 @@ def search(
     for line in plan_lines(planned):
         console.print(line, style="dim", markup=False)
     progress = _Progress(planned)
-    with stopping.leaving(stopping.GOES_ON), _watching(console, planned, progress) as watcher:
+    with stop_signals.leaving(stop_signals.GOES_ON), _watching(console, planned, progress) as watcher:
         devices = conductor.Devices.named(use_device or [], erase or [])
         outcome = conductor.search(
             planned, file, out, watcher, progress.decide, retry_failed=retry_failed, devices=devices

@@ -15,7 +15,7 @@ from uuid import uuid4
 import typer
 from rich.console import Console
 
-from acidtest.cli import complete, planning, stopping
+from acidtest.cli import complete, planning, stop_signals
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.run import watching
 from acidtest.errors import BadInput, not_among
@@ -55,8 +55,8 @@ def trace(
     _refuse_unseen(chosen, file)
     console = Console(stderr=json, highlight=False)
     devices = conductor.Devices.named(use_device or [], erase or [])
-    leaves = stopping.GOES_ON if out is not None else stopping.NOTHING_KEPT
-    with stopping.leaving(leaves), _directory(out) as where, watching(console) as watcher:
+    leaves = stop_signals.GOES_ON if out is not None else stop_signals.NOTHING_KEPT
+    with stop_signals.leaving(leaves), _directory(out) as where, watching(console) as watcher:
         outcome = conductor.run(chosen, file, where, watcher, devices=devices)
     order = {one.id: position for position, one in enumerate(chosen.combinations())}
     recordings = sorted(

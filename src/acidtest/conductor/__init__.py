@@ -4,15 +4,15 @@
 """
 
 from acidtest.conductor.admission import Devices
-from acidtest.conductor.assumed import assumed_seconds
 from acidtest.conductor.conduct import RunOutcome
-from acidtest.conductor.describing import described
 from acidtest.conductor.engines import plan_of, same_builds
+from acidtest.conductor.initial_estimate import assumed_seconds
 from acidtest.conductor.rig import rig_version
 from acidtest.conductor.run import run
 from acidtest.conductor.search import Decider, Wanted, search
 from acidtest.conductor.verify import planned, verify
 from acidtest.conductor.watcher import Exploring, Loading, Watcher
+from acidtest.conductor.workload_description import described
 from acidtest.files import find_rig
 
 __all__ = [

@@ -8,10 +8,10 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from acidtest.conductor import sharing, watching
+from acidtest.conductor import call_trace, shared_load
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.device import CellDevice
-from acidtest.conductor.failing import refuse_to_go_on, why_failed
+from acidtest.conductor.fatal_errors import refuse_to_go_on, why_failed
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.memory import CellMemory
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
@@ -149,8 +149,8 @@ def measure(
                     launcher = memory.launched if engine.mode(cell.settings) == "embedded" else context.ledger
                     start = partial(place.rig, find_rig(), engine.files()) if isinstance(place, GuestPlace) else None
                     with (
-                        watching.traced(cell, instance) as trace,
-                        watching.watched(cell, context.ledger, memory.launched.pids(), directory) as observe,
+                        call_trace.traced(cell, instance) as trace,
+                        call_trace.watched(cell, context.ledger, memory.launched.pids(), directory) as observe,
                     ):
                         run_in_rig(
                             cell,
@@ -165,7 +165,7 @@ def measure(
                             device=device,
                         )
                     if outcome.calls and (log := place.disk_log()):
-                        outcome.calls = watching.with_disk(outcome.calls, log)
+                        outcome.calls = call_trace.with_disk(outcome.calls, log)
                     worked = True
                 finally:
                     # The kernel closes a dying server's sessions, which ends the work, before its end can be seen.
@@ -211,7 +211,7 @@ def run_in_rig(
     Raises CellFailed when the rig cannot go on.
     """
     if context.generators is not None:
-        sharing.run(
+        shared_load.run(
             cell, context, context.generators, instance, launcher, outcome, before=before, memory=memory, device=device
         )
         return

@@ -14,12 +14,12 @@ from acidtest.conductor import admission
 from acidtest.conductor.admission import Devices
 from acidtest.conductor.base import Begun, Conductor, Looked, Probed, Steps
 from acidtest.conductor.context import RunContext
-from acidtest.conductor.describing import described
 from acidtest.conductor.output import Output, make_directory
 from acidtest.conductor.rig import DiskFull
 from acidtest.conductor.template import Templates
 from acidtest.conductor.verify import verify
 from acidtest.conductor.watcher import Watcher
+from acidtest.conductor.workload_description import described
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, told
 from acidtest.journal.models import Forecast, Journal

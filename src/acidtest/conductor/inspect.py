@@ -2,7 +2,7 @@
 
 A Firebird database is read page by page from its file: whoever attaches to it takes transaction numbers, which is
 writing to its header page. A SQLite database is opened by SQLite in a way that cannot write, see
-``engine/sqlite/looking.py``. A server is asked in a session that may only read.
+``engine/sqlite/inspection.py``. A server is asked in a session that may only read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from acidtest.conductor.rig import SILENCE_S, Standing, answered, converse
 from acidtest.engine import catalogue, foreign
 from acidtest.engine.base import Ask
 from acidtest.engine.firebird import looking as firebird
-from acidtest.engine.looking import Looked, Scan
+from acidtest.engine.inspection import Looked, Scan
 from acidtest.engine.sqlite import looking as sqlite
 from acidtest.errors import BadInput, CellFailed, told
 from acidtest.experiment import server_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from acidtest.conductor import watching
+from acidtest.conductor import call_trace
 from acidtest.conductor.recording import CellOutcome
 from acidtest.engine import Engine
 from acidtest.journal.models import SettingInForce, Warning
@@ -71,8 +71,8 @@ def doubts(cell: Cell, engine: Engine, outcome: CellOutcome) -> list[Warning]:
         *cell.workload.warnings(engine.id, has_procedures=engine.has_procedures),
         *(Warning(code="build", about="settings", text=text) for text in engine.notes()),
         *cell.workload.doubts(outcome.maintenance),
-        *watching.doubts(outcome.calls),
-        *watching.counting(outcome.engine_counts),
+        *call_trace.doubts(outcome.calls),
+        *call_trace.counting(outcome.engine_counts),
         *_unverified(outcome.settings),
         *(Warning(code=code, about="settings", text=text) for text in outcome.log_findings),
     ]

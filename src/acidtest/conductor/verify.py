@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from acidtest import kept
+from acidtest import registered_builds
 from acidtest.conductor import machines, memory
-from acidtest.conductor.describing import described
 from acidtest.conductor.engines import describe_all, plan_of, reached_by
+from acidtest.conductor.workload_description import described
 from acidtest.engine import DURABILITY_LEVELS, Engine, catalogue
 from acidtest.errors import AcidtestError, BadInput, Problems, not_among
 from acidtest.experiment import Experiment
@@ -79,12 +79,12 @@ def _engines(plan: Plan, where: Path, problems: Problems) -> dict[str, Engine]:
     names = {str(level.set["engine"]): None for level in plan.experiment.factors["engine"]}
     known, named = catalogue.known(), (*plan.experiment.servers, *plan.experiment.engines)
     if (program := plan.experiment.program) is not None:
-        if program.name in (*known, *kept.names()):
+        if program.name in (*known, *registered_builds.names()):
             problems.add(BadInput(f"{where}: program.name: acidtest has an engine of this name", "name it otherwise"))
         return describe_all(plan.experiment, [program.name], str(where))
     for name in names:
         if name not in known and name not in named:
-            among = (*known, *named, *(one for one in kept.names() if one not in named))
+            among = (*known, *named, *(one for one in registered_builds.names() if one not in named))
             problems.add(catalogue.unknown(f"{where}: engine", name, among))
     for name in plan.experiment.servers:
         if name in known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidtest.analysis.announced import BACKED, CACHE_OFF
+from acidtest.analysis.expected_loss import BACKED, CACHE_OFF
 from acidtest.doubts.flushes import VIRTUAL_WORDS
 from acidtest.drives import TURNS_PER_S_COMMON, TURNS_PER_S_MOST
 from acidtest.filesystems import WITHOUT_FLUSHES

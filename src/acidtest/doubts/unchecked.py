@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 
 from acidtest import workload
-from acidtest.analysis.announced import PLUG
+from acidtest.analysis.expected_loss import PLUG
 from acidtest.analysis.growth import size_text
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import HELD, Survival, said_of_cut, survivals

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from acidtest import families, kept
+from acidtest import families, registered_builds
 from acidtest.engine.base import Engine, Offer
 from acidtest.errors import BadInput, CellFailed, told
 from acidtest.files import RIG
@@ -145,7 +145,7 @@ class OfUser(Engine):
         return [*self.found.doubts, *self._since_kept()]
 
     def _since_kept(self) -> list[str]:
-        known = kept.find(self.id)
+        known = registered_builds.find(self.id)
         if known is None or known.path != str(self.found.path) or known.sha256 == self._sha256:
             return []
         return [

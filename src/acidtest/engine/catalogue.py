@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from acidtest import kept
+from acidtest import registered_builds
 from acidtest.engine import firebird, mysql, postgres, sqlite
 from acidtest.engine.base import Engine, Offer
 from acidtest.engine.builds import Wanted, check_path, product_at
 from acidtest.engine.foreign import Address, ForeignServer
-from acidtest.engine.looking import ServerLooks
+from acidtest.engine.inspection import ServerLooks
 from acidtest.engine.replication import Replication, no_replica
 from acidtest.errors import BadInput, not_among
 from acidtest.experiment.names import BUILD
@@ -65,9 +65,9 @@ def describe(id: str) -> Engine:  # noqa: A002
     engines = all_engines()
     if id in engines:
         return engines[id]
-    if (there := kept.find(id)) is not None:
+    if (there := registered_builds.find(id)) is not None:
         return kept_build(there)
-    raise unknown("engine", id, (*engines, *kept.names()))
+    raise unknown("engine", id, (*engines, *registered_builds.names()))
 
 
 def unknown(what: str, id: str, among: Iterable[str]) -> BadInput:  # noqa: A002
@@ -80,7 +80,7 @@ def unknown(what: str, id: str, among: Iterable[str]) -> BadInput:  # noqa: A002
     return BadInput(not_among(what, id, among))
 
 
-def kept_build(there: kept.Kept) -> Engine:
+def kept_build(there: registered_builds.Kept) -> Engine:
     """The engine of a build that is kept. Raises BadInput where it cannot be used."""
     return build(Wanted(there.name, there.family, Path(there.path), there.mode, there.name))
 
@@ -112,7 +112,7 @@ def keep(name: str, path: Path, product: str, mode: str) -> Engine:
         raise BadInput(f"the name {name!r} {wrong}")
     if name in known():
         raise BadInput(f"{name}: acidtest has an engine of this name", "name it otherwise")
-    there = kept.find(name)
+    there = registered_builds.find(name)
     if there is not None and there.path != str(path):
         raise BadInput(
             f"{name}: is kept already, at {there.path}", f"name it otherwise, or acidtest engines remove {name} first"
@@ -126,18 +126,20 @@ def keep(name: str, path: Path, product: str, mode: str) -> Engine:
     facts = engine.facts()
     assert facts.build is not None, "it is a build"
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    kept.keep(kept.Kept(name, product, str(path), facts.build.sha256, facts.version, now, mode))
+    registered_builds.keep(
+        registered_builds.Kept(name, product, str(path), facts.build.sha256, facts.version, now, mode)
+    )
     return engine
 
 
 def is_kept(name: str) -> bool:
     """Whether it is a build that is kept, whole or not."""
-    return name in kept.names() and name not in known()
+    return name in registered_builds.names() and name not in known()
 
 
 def forget(name: str) -> None:
     """Keep the build no longer. Raises BadInput where that cannot be."""
-    kept.drop(name)
+    registered_builds.drop(name)
 
 
 def title_of(engine: Engine) -> str:
@@ -151,13 +153,13 @@ def offers() -> list[Offer]:
     engines = all_engines()
     return [
         *(engine.offer() for engine in engines.values()),
-        *(_kept_offer(name) for name in kept.names() if name not in engines),
+        *(_kept_offer(name) for name in registered_builds.names() if name not in engines),
     ]
 
 
 def _kept_offer(name: str) -> Offer:
     try:
-        there = kept.find(name)
+        there = registered_builds.find(name)
         return kept_build(there).offer() if there is not None else Offer(name, False, "", "", "", "", "")
     except BadInput as error:
         remedy = f"{error.remedy}, or acidtest engines remove {name}"

@@ -14,15 +14,15 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from acidtest import families, kept
+from acidtest import families, registered_builds
 from acidtest.errors import BadInput, Problems, nearest, not_among
 from acidtest.experiment import encryption, program, wire
 from acidtest.experiment.models import Experiment, GrowthSpec, LoadSpec, SearchSpec, ServerSpec
 from acidtest.experiment.names import BUILD, EXPERIMENT, SCHEMA, SHOWN
 from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.reading import Reading, cut, shown
+from acidtest.experiment.short_forms import TOP_KEYS, BuildForm, LevelForm, ServerForm, keys_in
 from acidtest.experiment.sizes import check_ascending, check_held_out, size_of
-from acidtest.experiment.written import TOP_KEYS, BuildForm, LevelForm, ServerForm, keys_in
 from acidtest.families import FAMILIES, FIREBIRD, PRODUCTS, SERVERS, Family
 from acidtest.files import refuse_foreign_bytes
 from acidtest.journal.models import SIZE
@@ -390,7 +390,7 @@ def _take_kept(reading: Reading, plain: dict[str, Any]) -> None:
         if name in plain["servers"] or name in plain["engines"] or BUILD.complaint(name):
             continue
         with reading.gather():
-            if (there := kept.find(name)) is not None:
+            if (there := registered_builds.find(name)) is not None:
                 plain["engines"][name] = {"family": there.family, "path": there.path, "mode": there.mode or None}
 
 

@@ -24,19 +24,19 @@ from typing import Any
 
 from acidtest.conductor.admission import Devices
 from acidtest.conductor.conduct import Estimate, RunOutcome, no_room_told
-from acidtest.conductor.describing import described
 from acidtest.conductor.output import Output, make_directory
 from acidtest.conductor.run import output_of
 from acidtest.conductor.search import refuse_search
 from acidtest.conductor.verify import verify
 from acidtest.conductor.watcher import Watcher
+from acidtest.conductor.workload_description import described
 from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
 from acidtest.experiment import Experiment, Level
 from acidtest.files import find_rig, fsync_path
-from acidtest.fleet import asking, tasks
-from acidtest.fleet.asking import Facts, answered
+from acidtest.fleet import host_client, tasks
 from acidtest.fleet.cluster import Fleet, Host
 from acidtest.fleet.exploration import Explorations
+from acidtest.fleet.host_client import Facts, answered
 from acidtest.fleet.messages import Assignment
 from acidtest.journal.models import HOST, SIZE, Explored, Header, HostRecord, Machine, PlaceFacts, Recording
 from acidtest.journal.protocol import Progress
@@ -127,10 +127,10 @@ def conduct(
         watcher.doubts([line.told for line in held.damaged])
     if held and not left:
         watcher.begins(len(plan.cells), len(plan.cells), _named(hosts))
-        asking.dismiss(fleet, hosts, _id(held.header), [one.cell for one in held.recordings])
+        host_client.dismiss(fleet, hosts, _id(held.header), [one.cell for one in held.recordings])
         return RunOutcome(held, 0)
-    found = asking.facts(fleet, hosts)
-    asking.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
+    found = host_client.facts(fleet, hosts)
+    host_client.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
     make_directory(output.directory)
     with (
         no_room_told(output.directory),
@@ -286,10 +286,10 @@ class FleetRun:
                 answers[worker.name] = self._awaited(worker, future, request)
         problems.check()
         with problems.gather():
-            asking.refuse_other_engines({host: answer["engines"] for host, answer in answers.items()})
+            host_client.refuse_other_engines({host: answer["engines"] for host, answer in answers.items()})
         if not self._compares:
             with problems.gather():
-                asking.refuse_other_devices({host: answer["devices"] for host, answer in answers.items()})
+                host_client.refuse_other_devices({host: answer["devices"] for host, answer in answers.items()})
         problems.check()
 
     def _admission(self, worker: WorkingHost) -> dict[str, Any]:
@@ -593,7 +593,7 @@ class FleetRun:
         fsync_path(path.parent)
 
     def _farewell(self, host: str, cells: Sequence[str]) -> dict[str, Any]:
-        return asking.farewell(self._run, host, self._fleet.spec.of_host(host), cells)
+        return host_client.farewell(self._run, host, self._fleet.spec.of_host(host), cells)
 
     def _stop(self) -> None:
         """Have the hosts at work end in mid-cell, and release what they made."""

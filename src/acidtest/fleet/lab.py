@@ -39,7 +39,7 @@ from acidtest.conductor.run import conductor_of
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
 from acidtest.files import fsync_path, state_directory
-from acidtest.fleet.generating import Abandoned, Together, generate
+from acidtest.fleet.load_generator import Abandoned, Together, generate
 from acidtest.fleet.messages import Assignment, packed, refusal, unpacked
 from acidtest.journal.models import Recording
 from acidtest.journal.protocol import Duration, ProbeStep, Progress

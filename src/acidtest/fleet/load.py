@@ -20,10 +20,10 @@ from acidtest.conductor.run import output_of
 from acidtest.conductor.search import refuse_search
 from acidtest.conductor.watcher import Watcher
 from acidtest.errors import AcidtestError, BadInput, CellFailed, not_among
-from acidtest.fleet import asking, tasks
-from acidtest.fleet.asking import answered
+from acidtest.fleet import host_client, tasks
 from acidtest.fleet.cluster import Fleet, Host
 from acidtest.fleet.conduct import FleetRun, WorkingHost, conduct
+from acidtest.fleet.host_client import answered
 from acidtest.journal.protocol import Progress
 from acidtest.plan import Plan
 from acidtest.words import counted
@@ -153,7 +153,7 @@ class _LoadRun(FleetRun):
 
     def _go(self) -> None:
         """Name the moment at which all begin, to each by its own clock."""
-        clocks = {worker.name: asking.clock_beside(self._fleet, worker.host) for worker in self._workers}
+        clocks = {worker.name: host_client.clock_beside(self._fleet, worker.host) for worker in self._workers}
         at_s = time.time() + LEAD_S + LEAD_S_EACH * len(self._workers)
         for worker in self._workers:
             clock = clocks[worker.name]

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from acidtest.analysis.verdicts import merge
 from acidtest.families import FAMILIES
 from acidtest.journal.models import Verdict
+from acidtest.powercut.commit_accounting import missing_examples, partial_examples
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.fate import missing_examples, partial_examples
 from acidtest.words import counted
 from acidtest.workload import broken, counts_commits
 

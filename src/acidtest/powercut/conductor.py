@@ -16,7 +16,7 @@ from acidtest.analysis.full_speed import NEEDED_S
 from acidtest.conductor.base import Begun, Conductor, Ended, Looked, Steps
 from acidtest.conductor.conduct import RunOutcome, conduct
 from acidtest.conductor.context import RunContext
-from acidtest.conductor.failing import refuse_to_go_on, why_failed
+from acidtest.conductor.fatal_errors import refuse_to_go_on, why_failed
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder
 from acidtest.conductor.rig import DiskFull
@@ -35,13 +35,13 @@ from acidtest.place.cuttable import Drive
 from acidtest.place.making import image_mb
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.powercut.at_once import at_once
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.coverage import Budget, Exploration, as_state, batch_size
 from acidtest.powercut.drives import Drives, simulated
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.exploration import Explorer, Reduced, completed, explorer
 from acidtest.powercut.failures import FAILURES
+from acidtest.powercut.parallel import at_once
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad, read, record, write
 from acidtest.powercut.replicated import ReplicatedTrial
 from acidtest.powercut.state_file import keep_state, keep_survivors, load_file

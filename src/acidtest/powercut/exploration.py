@@ -19,11 +19,11 @@ from acidtest.journal.models import Explored, FailingState, Fate, Integrity, Rec
 from acidtest.journal.protocol import Checked, DiskCut
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
-from acidtest.powercut.announcing import announcement_of, is_unannounced
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.coverage import Asked, Exploration, rank
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.expected_loss import announcement_of, is_unannounced
 from acidtest.powercut.inspector import Kept
 from acidtest.powercut.items import buffered
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad

@@ -17,8 +17,8 @@ from acidtest.journal.protocol import AskPhase, Checked, CheckPhase, Event, Hell
 from acidtest.place import Ledger
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import Acknowledgement, kinds
+from acidtest.powercut.commit_accounting import compare, first_missing_ns
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.fate import compare, first_missing_ns
 from acidtest.powercut.processes import Unledgered
 
 

@@ -26,7 +26,7 @@ from typing import BinaryIO
 from acidtest.errors import CellFailed
 from acidtest.journal.models import Fate
 from acidtest.powercut.acknowledgement_log import PIPE_BYTES, Acknowledgement, AcknowledgementLog
-from acidtest.powercut.fate import EXAMPLES_MAX
+from acidtest.powercut.commit_accounting import EXAMPLES_MAX
 from acidtest.words import counted, harmless
 
 PRESENT, MISSING, TORN, DAMAGED = "present", "missing", "torn", "damaged"

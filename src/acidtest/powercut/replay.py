@@ -14,9 +14,9 @@ from acidtest.journal.models import Fate
 from acidtest.place import DirectoryPlace, Ledger, check_machine
 from acidtest.place.making import image_mb
 from acidtest.powercut import state_file
-from acidtest.powercut.announcing import announcement_of, is_unannounced
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.drives import Drives, simulated
+from acidtest.powercut.expected_loss import announcement_of, is_unannounced
 from acidtest.powercut.exploration import inspect_state
 from acidtest.powercut.recorded_load import RecordedLoad
 from acidtest.powercut.replicated import ReplicatedTrial

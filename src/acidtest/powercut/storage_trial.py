@@ -29,10 +29,18 @@ from acidtest.powercut.acknowledgement_log import missing_lines
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import Wrong
+from acidtest.powercut.fault_detection import (
+    SAID_MAX,
+    meets_full,
+    of_evidence,
+    outcome,
+    served,
+    why_unstruck,
+    worth_noticing,
+)
 from acidtest.powercut.inspector import Inspector
 from acidtest.powercut.load import Load
 from acidtest.powercut.moment import Moment
-from acidtest.powercut.noticing import SAID_MAX, meets_full, of_evidence, outcome, served, why_unstruck, worth_noticing
 from acidtest.powercut.trial import Trial
 from acidtest.words import counted
 

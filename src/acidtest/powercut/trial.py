@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from acidtest.analysis import disk_log, full_speed
-from acidtest.conductor.failing import why_failed
+from acidtest.conductor.fatal_errors import why_failed
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
 from acidtest.conductor.validity import not_in_force
@@ -31,13 +31,13 @@ from acidtest.place.trees import tree_bytes
 from acidtest.plan import Cell
 from acidtest.powercut import program
 from acidtest.powercut.acknowledgement_log import Acknowledgement, commit_ms, missing_lines
-from acidtest.powercut.announcing import announcement_of, is_unannounced
 from acidtest.powercut.checkers import Judgement, judge
+from acidtest.powercut.commit_accounting import compare, first_missing_ns
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.drives import drive_name, files_of
 from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.expected_loss import announcement_of, is_unannounced
 from acidtest.powercut.failures import FAILURES
-from acidtest.powercut.fate import compare, first_missing_ns
 from acidtest.powercut.inspector import Inspecting, Inspector
 from acidtest.powercut.items import buffered
 from acidtest.powercut.load import Load, loaded

@@ -20,7 +20,7 @@ from acidtest.errors import BadInput
 from acidtest.experiment import Experiment, GrowthSpec, LoadSpec, PlaceSpec, ProgramLevel, ProgramSpec, SearchSpec
 from acidtest.experiment.places import KEYS_OF_KIND, NEEDS, OF_CUTS, OF_MEMORY, RAW
 from acidtest.experiment.reader import ALWAYS_FACTORS
-from acidtest.experiment.written import BuildForm, LevelForm, ServerForm, TopForm
+from acidtest.experiment.short_forms import BuildForm, LevelForm, ServerForm, TopForm
 from acidtest.families import FAMILIES, PRODUCTS
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import Scalar

@@ -14,12 +14,12 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from acidtest.analysis.announced import PLUG, announcement, is_unannounced
+from acidtest.analysis.expected_loss import PLUG, announcement, is_unannounced
 from acidtest.analysis.survival import Survival, is_silent, survivals
 from acidtest.doubts.unchecked import may_still_lose, of_cuts
 from acidtest.journal.models import Header, Journal, Recording
+from acidtest.report.fault_detection_table import noticing_json, page_noticing, print_noticing
 from acidtest.report.headings import headings
-from acidtest.report.noticing_table import noticing_json, page_noticing, print_noticing
 from acidtest.report.numbers import number
 from acidtest.report.recovery_table import page_recovery, print_recovery, recovery_json
 from acidtest.report.replication_table import page_replication, print_replication, replication_json

@@ -9,7 +9,7 @@ from itertools import islice
 
 from acidtest.audit import platforms, releases
 from acidtest.audit.bench import Bench, Binary, Configuration, Side, TableRow
-from acidtest.audit.said import and_more
+from acidtest.audit.result_text import and_more
 from acidtest.families import PRODUCTS
 from acidtest.finding import FAIR, Evidence, Found, rule
 from acidtest.settings import alike

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.compared import product
 from acidtest.audit.repeated import DRIVE_TOOLS
-from acidtest.audit.said import and_more, called, rate
+from acidtest.audit.result_sides import product
+from acidtest.audit.result_text import and_more, called, rate
 from acidtest.finding import Found, listed, rule
 from acidtest.words import counted
 

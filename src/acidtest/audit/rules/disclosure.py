@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from acidtest.audit import disclosed
 from acidtest.audit.bench import EMPTY, Bench, Published
 from acidtest.audit.repeated import DRIVE_TOOLS
-from acidtest.audit.said import and_more, rate
+from acidtest.audit.result_text import and_more, rate
 from acidtest.finding import Found, rule
 
 REPRODUCE = "ACM, Artifact Review and Badging: what others need to repeat a result"

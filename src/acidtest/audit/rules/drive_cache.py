@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acidtest.audit.bench import Bench, Published, Statement
-from acidtest.audit.said import Seen, called, gathered, rate
+from acidtest.audit.result_text import Seen, called, gathered, rate
 from acidtest.finding import Found, rule
 from acidtest.settings import size
 

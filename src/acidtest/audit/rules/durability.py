@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from acidtest import settings
-from acidtest.audit import stores, studied, tied
+from acidtest.audit import measured_sides, stores, studied
 from acidtest.audit.bench import Bench, Side
 from acidtest.audit.rules.builds import all_named
 from acidtest.audit.rules.settings import binary_log, files, held
@@ -96,10 +96,10 @@ def promises(side: Side, whole_pages: bool = False) -> Iterator[Kept]:
 def _by_promise(bench: Bench) -> Iterator[tuple[Promise, list[tuple[Side, Kept]]]]:
     """The sides that were measured, by what is known of each promise; of alternatives, where all say the same."""
     whole = _writes_whole_pages(bench)
-    sides = tied.measured(bench)
+    sides = measured_sides.measured(bench)
     for promise in (COMMIT, PAGES):
         known = [(side, kept) for side in sides for kept in promises(side, whole) if kept.promise == promise]
-        for group in tied.alternatives(bench):
+        for group in measured_sides.alternatives(bench):
             of = [(side, kept) for side in group for kept in promises(side, whole) if kept.promise == promise]
             if len(of) == len(group) and len({kept.kept for _, kept in of}) == 1:
                 known += of
@@ -170,7 +170,7 @@ def _differs_by_default(bench: Bench) -> Iterator[Found]:
 def _of_stores(bench: Bench, together: Mapping[str, list[Evidence]]) -> dict[str, tuple[int, list[Evidence]]]:
     """Of each store that is compared, when it acknowledges a write and where that is seen: as it is set, or by default.
     Not of one of which something is set that is not understood, nor where a certain finding says the same."""
-    sides = tied.measured(bench)
+    sides = measured_sides.measured(bench)
     set_, starts = stores.set_otherwise(bench), stores.started(bench)
     unlogged = bench.said("unlogged")
     found: dict[str, tuple[int, list[Evidence]]] = {}
@@ -213,7 +213,7 @@ def durability_given_up(bench: Bench) -> Iterator[Found]:
     ours = all(side.configurations and not files(side) for side in bench.sides)  # says its level beside each number
     if "durability" in bench.factors or ours:
         return
-    for group in tied.alternatives(bench):
+    for group in measured_sides.alternatives(bench):
         for promise in (COMMIT, PAGES):
             known = [
                 (side, k) for side in group for k in promises(side, _writes_whole_pages(bench)) if k.promise == promise

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S
-from acidtest.audit.said import Seen, called, gathered, rate
+from acidtest.audit.result_text import Seen, called, gathered, rate
 from acidtest.finding import Found, rule
 
 SHORT_DRIVE_S = 15.0

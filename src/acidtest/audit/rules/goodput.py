@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, called, failed_share, gathered, rate
+from acidtest.audit.result_text import COUNTS_ALL, OVER_HTTP, Seen, called, failed_share, gathered, rate
 from acidtest.finding import Found, rule
 
 FAILED_MOST = 0.05

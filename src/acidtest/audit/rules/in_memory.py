@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from acidtest.audit import tied
+from acidtest.audit import measured_sides
 from acidtest.audit.bench import Bench, Mount, Side
+from acidtest.audit.result_text import and_more
 from acidtest.audit.rules.builds import all_named
-from acidtest.audit.said import and_more
 from acidtest.filesystems import IN_MEMORY
 from acidtest.finding import Evidence, Found, rule
 
@@ -38,7 +38,10 @@ def data_on_tmpfs(bench: Bench) -> Iterator[Found]:
     ):
         return
     found = [
-        (side, mount) for side in tied.in_use(bench, bench.sides) for mount in side.mounts if _holds_data(side, mount)
+        (side, mount)
+        for side in measured_sides.in_use(bench, bench.sides)
+        for mount in side.mounts
+        if _holds_data(side, mount)
     ]
     if found:
         names = all_named(dict.fromkeys(side for side, _ in found)) if all(side.engine for side, _ in found) else ""

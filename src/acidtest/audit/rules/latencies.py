@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.said import Seen, called, gathered
+from acidtest.audit.result_text import Seen, called, gathered
 from acidtest.finding import Found, rule
 from acidtest.words import counted
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from acidtest.analysis import SECONDS_NEEDED
 from acidtest.audit.bench import Bench, Published, Side
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S, repetitions
-from acidtest.audit.said import Seen, between, called, gathered, rate
+from acidtest.audit.result_text import Seen, between, called, gathered, rate
 from acidtest.finding import Found, rule
 from acidtest.settings import size
 from acidtest.words import counted

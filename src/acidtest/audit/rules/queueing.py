@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.said import Seen, called, gathered, rate
+from acidtest.audit.result_text import Seen, called, gathered, rate
 from acidtest.finding import Found, rule
 from acidtest.formats import linear
 from acidtest.words import counted

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from acidtest.audit.bench import OURS, Bench, Published, Statement
-from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
+from acidtest.audit.result_text import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
 from acidtest.drives import AS_PLAIN, FASTEST_US, TOLERANCE
 from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted

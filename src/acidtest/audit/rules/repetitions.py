@@ -10,8 +10,8 @@ from statistics import median_low
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Published, Step, TableRow
 from acidtest.audit.repeated import DRIVE_TOOLS, REPEATED, repetitions, uneven
+from acidtest.audit.result_text import rate
 from acidtest.audit.rules.rates import loads
-from acidtest.audit.said import rate
 from acidtest.finding import Evidence, Found, listed, rule
 from acidtest.formats import linear
 from acidtest.words import counted

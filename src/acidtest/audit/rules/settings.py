@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from acidtest import settings
-from acidtest.audit import disclosed, stores, tied
+from acidtest.audit import disclosed, measured_sides, stores
 from acidtest.audit.bench import Bench, Configuration, Setting, Side
 from acidtest.audit.rules.builds import INVESTIGATION, named
 from acidtest.finding import FAIR, Evidence, Found, listed, rule
@@ -115,7 +115,7 @@ def _tuned(side: Side) -> bool:
     source=INVESTIGATION,
 )
 def settings_all_default(bench: Bench) -> Iterator[Found]:
-    used = tied.in_use(bench, bench.sides)
+    used = measured_sides.in_use(bench, bench.sides)
     # Of one engine alone the defaults are the same for all that is compared.
     engines = {side.engine for side in used} | {store for together in stores.compared(bench) for store in together}
     alone = len(engines) < ENGINES_COMPARED
@@ -168,8 +168,8 @@ def settings_undisclosed(bench: Bench) -> Iterator[Found]:
     known = {side.engine for side in bench.sides if side.configurations}
     known |= {*stores.set_otherwise(bench), *stores.started(bench)}
     compared = {store: said for together in stores.compared(bench) for store, said in together.items()}
-    folders = {tied.top(one.where.file) for one in held} or {""}
-    apart = {tied.top(one.where.file): one.where.says("a result") for one in results}
+    folders = {measured_sides.top(one.where.file) for one in held} or {""}
+    apart = {measured_sides.top(one.where.file): one.where.says("a result") for one in results}
     if absent:
         yield Found(
             f"Results are named after configurations that the kit lacks: {listed(absent)}.", tuple(absent.values())
@@ -195,7 +195,7 @@ def settings_undisclosed(bench: Bench) -> Iterator[Found]:
 )
 def setting_differs(bench: Bench) -> Iterator[Found]:
     engines: dict[tuple[str, str], list[Side]] = defaultdict(list)
-    for side in tied.measured(bench):
+    for side in measured_sides.measured(bench):
         if files(side):
             engines[side.engine or "", _page(side)].append(side)
     for (engine, _), sides in engines.items():
@@ -238,7 +238,9 @@ def _by_default(engine: str, sides: list[Side]) -> Iterator[Found]:
     source="Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems (SC 2015), rule 9",
 )
 def no_difference_in_settings(bench: Bench) -> Iterator[Found]:
-    sides = [side for side in tied.measured(bench) if sum(len(one.settings) for one in files(side)) >= WHOLE_MIN]
+    sides = [
+        side for side in measured_sides.measured(bench) if sum(len(one.settings) for one in files(side)) >= WHOLE_MIN
+    ]
     for side in sides:
         low, engine = side.name.lower(), side.engine or ""
         meant = next((one for one in side.set_anywhere if len(one) >= NAME_MIN and one in low), None)
@@ -334,7 +336,7 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
     source="Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems (SC 2015), rule 9",
 )
 def settings_told_differ(bench: Bench) -> Iterator[Found]:
-    for side in tied.measured(bench):
+    for side in measured_sides.measured(bench):
         of = settings.of(side.engine)
         for name in sorted({one.name for held_ in side.configurations if held_.prose for one in held_.settings}):
             asked = side.in_force(name)
@@ -385,7 +387,7 @@ def _meant(of: settings.Engine, name: str) -> str:
     source="Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems (SC 2015), rule 9",
 )
 def settings_of_run_unknown(bench: Bench) -> Iterator[Found]:
-    for sides in tied.alternatives(bench):
+    for sides in measured_sides.alternatives(bench):
         engine = sides[0].engine or ""
         differing = [one for name in _names(engine, sides, bench) if (one := _differs(engine, name, sides))]
         if differing:
@@ -404,7 +406,7 @@ def settings_of_run_unknown(bench: Bench) -> Iterator[Found]:
     source="MySQL's reference manual, The Binary Log; the study of commits on Windows and Linux set it alike",
 )
 def binary_log_differs(bench: Bench) -> Iterator[Found]:
-    sides = [(side, *log) for side in tied.measured(bench) if (log := binary_log(side)) is not None]
+    sides = [(side, *log) for side in measured_sides.measured(bench) if (log := binary_log(side)) is not None]
     if "log_bin" not in bench.factors and len({on for _, on, _ in sides}) > 1:
         names = {wanted: ", ".join(side.name for side, on, _ in sides if on is wanted) for wanted in (True, False)}
         yield Found(

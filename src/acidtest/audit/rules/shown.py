@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 
 from acidtest.audit.bench import Bench, Published, TableRow
-from acidtest.audit.compared import product
 from acidtest.audit.importers.figures import value_of
-from acidtest.audit.said import Seen, and_more, called, gathered, rate
+from acidtest.audit.result_sides import product
+from acidtest.audit.result_text import Seen, and_more, called, gathered, rate
 from acidtest.finding import Found, rule
 from acidtest.formats import linear
 

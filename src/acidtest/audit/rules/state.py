@@ -10,8 +10,8 @@ from statistics import median
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Step
 from acidtest.audit.harnesses import whole
+from acidtest.audit.result_text import Seen, called, gathered, rate
 from acidtest.audit.rules.method import in_turn
-from acidtest.audit.said import Seen, called, gathered, rate
 from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acidtest.audit import tied
+from acidtest.audit import measured_sides
 from acidtest.audit.bench import Bench
 from acidtest.finding import Found, rule
 from acidtest.settings import alike
@@ -19,7 +19,7 @@ from acidtest.settings import alike
     source="PostgreSQL's manual, Routine Vacuuming",
 )
 def autovacuum_off(bench: Bench) -> Iterator[Found]:
-    for side in tied.in_use(bench, bench.sides):
+    for side in measured_sides.in_use(bench, bench.sides):
         # The second is of single tables.
         for setting in (*side.settings("autovacuum"), *side.settings("autovacuum_enabled")):
             if side.engine == "postgresql" and alike(setting.value) == "off":

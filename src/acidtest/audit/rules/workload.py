@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.compared import by_side, without_products
-from acidtest.audit.said import and_more, called
+from acidtest.audit.result_sides import by_side, without_products
+from acidtest.audit.result_text import and_more, called
 from acidtest.finding import Evidence, Found, Rule, rule
 from acidtest.words import counted
 

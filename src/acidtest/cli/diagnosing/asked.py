@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.audit.importers.engines import ODS_SERIES
-from acidtest.cli import answering
+from acidtest.cli import init_answers
 from acidtest.errors import BadInput
 from acidtest.families import FIREBIRD, SQLITE
 from acidtest.formats import firebird_header
@@ -43,7 +43,7 @@ def check_out(out: Path) -> None:
 def database_of(where: str) -> Database:
     """Of a file by its first page; of a server by its URL. Raises BadInput for what is neither."""
     if "://" in where:
-        (chosen,) = answering.chosen([where])
+        (chosen,) = init_answers.chosen([where])
         return Database(where=chosen.url, family=chosen.family, version="", bytes=None)
     path = Path(where)
     known = "name a database file of Firebird or SQLite, or a server by URL (postgresql://…, mysql://…)"

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from acidtest import conductor, experiment
-from acidtest.cli import answering
+from acidtest.cli import init_answers
 from acidtest.cli.diagnosing.course import LEAST_S, Course
 from acidtest.cli.diagnosing.which import engine_of, product_of
+from acidtest.cli.experiment_file import assess
 from acidtest.cli.run import watching
 from acidtest.cli.spans import span
-from acidtest.cli.writing import assess
-from acidtest.conductor.carried import Carried, carried
+from acidtest.conductor.imported_settings import Carried, carried
 from acidtest.engine import Engine
 from acidtest.engine.compare import spoken
 from acidtest.errors import AcidtestError, BadInput, told
@@ -81,7 +81,7 @@ def measured(
 def _planned(
     course: Course, engine: Engine, taken: Carried, *, exact: bool | None, any_found: bool
 ) -> tuple[Plan, Cells]:
-    (chosen,) = answering.chosen([engine.id])
+    (chosen,) = init_answers.chosen([engine.id])
     assert course.place is not None
     left = course.left_s
     if not engine.embedded:
@@ -93,7 +93,7 @@ def _planned(
     question = Configuration("found" if any_found else "defaults", kept, level, by_level)
     each = question.configurations(chosen)
     answers = replace(
-        answering.with_storage((chosen,), Storage("directory", (str(course.place.resolve()),))),
+        init_answers.with_storage((chosen,), Storage("directory", (str(course.place.resolve()),))),
         seconds=max(left, LEAST_S),
         time=span(max(left, LEAST_S)),
         file="diagnosis.toml",

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from acidtest.audit import importers, judge
 from acidtest.audit import unchecked as kit
 from acidtest.audit.bench import Side
+from acidtest.audit.findings_output import each, in_short
 from acidtest.audit.rules.builds import named
-from acidtest.audit.shown import each, in_short
 from acidtest.cli.diagnosing.course import Course
-from acidtest.conductor.carried import Carried
+from acidtest.conductor.imported_settings import Carried
 from acidtest.families import of_word
 from acidtest.finding import in_order
 from acidtest.journal.diagnosis import Audited, FoundSetting, Logged

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from acidtest.analysis.diagnosis import Answer
-from acidtest.cli import answering
+from acidtest.cli import init_answers
 from acidtest.cli.diagnosing.course import Course
-from acidtest.cli.writing import assess
+from acidtest.cli.experiment_file import assess
 from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError
 from acidtest.families import of_engine
@@ -38,9 +38,9 @@ def next_of(course: Course, cells: Cells | None, answer: Answer) -> Next | None:
     words = [str(course.place.resolve())] if kind == "directory" else [kind, str(course.place.resolve())]
     command = ["acidtest", "init", "next.toml", "--question", name, "--engine", cells.engine]
     found = found_of(cells)
-    engines = answering.agreeing(answering.chosen([cells.engine]), found)
+    engines = init_answers.agreeing(init_answers.chosen([cells.engine]), found)
     if len(engines[0].levels) < 2:  # these settings belong to one level: nothing could be compared
-        found, engines = None, answering.chosen([cells.engine])
+        found, engines = None, init_answers.chosen([cells.engine])
     if question.takes_found and found is not None:
         told = {**found.settings, "durability": found.level}
         command += [word for name, value in told.items() for word in ("--found", f"{name}={_said(value)}")]
@@ -49,7 +49,7 @@ def next_of(course: Course, cells: Cells | None, answer: Answer) -> Next | None:
     command += ["--storage", ",".join(words), "--time", NEXT_TIME, "--yes"]
     text = ""
     with suppress(AcidtestError):
-        answers = answering.with_storage(engines if found else answering.chosen([cells.engine]), storage)
+        answers = init_answers.with_storage(engines if found else init_answers.chosen([cells.engine]), storage)
         text = fit(question, replace(answers, found=found, time=NEXT_TIME, file="next.toml", name="next"), assess).text
     return Next(question=name, asks=question.asks, why=why, command=shlex.join(command), text=text)
 

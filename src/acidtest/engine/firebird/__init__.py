@@ -5,7 +5,7 @@ from acidtest.engine.firebird import embedded, server
 from acidtest.engine.firebird.build import build
 from acidtest.engine.firebird.by_url import FirebirdByUrl
 from acidtest.engine.firebird.replication import REPLICATION
-from acidtest.engine.firebird.server_looking import LOOKS
+from acidtest.engine.firebird.server_inspection import LOOKS
 
 
 def engines() -> list[Engine]:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from acidtest import kept
+from acidtest import registered_builds
 from acidtest.engine import builds
 from acidtest.engine.builds import Found, OfUser, Wanted
 from acidtest.engine.firebird import client_version, wire
@@ -93,7 +93,7 @@ class ServerBuild(OfUser, FirebirdServer):
 
 def _runtime(wanted: Wanted) -> Runtime:
     path = wanted.path
-    links = kept.directory() / f"{wanted.name}.lib"
+    links = registered_builds.directory() / f"{wanted.name}.lib"
     for folder in FOLDERS:
         if (path / folder / "lib" / LIBRARY).is_file():
             return Installed((path / folder).resolve(), links)

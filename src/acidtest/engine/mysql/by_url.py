@@ -19,7 +19,7 @@ from acidtest.engine.foreign import (
 )
 from acidtest.engine.mysql import figures
 from acidtest.engine.mysql.durability import AT_COMMIT, refuse_contradictions, sync_binlog_of
-from acidtest.engine.mysql.looking import quoted
+from acidtest.engine.mysql.inspection import quoted
 from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,

@@ -13,7 +13,7 @@ from acidtest.engine.compare import Answers, in_force, number_in_force
 from acidtest.engine.reads import clearly, timed_reads
 from acidtest.engine.sqlite import statistics
 from acidtest.engine.sqlite.durability import synchronous_of
-from acidtest.engine.sqlite.looking import FRAME_HEADER
+from acidtest.engine.sqlite.inspection import FRAME_HEADER
 from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS
 from acidtest.engine.sqlite.target import SqliteTarget
 from acidtest.errors import CellFailed

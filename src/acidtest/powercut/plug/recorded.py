@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidtest.analysis.announced import PLUG
+from acidtest.analysis.expected_loss import PLUG
 from acidtest.journal.models import Cut, PlaceFacts
 from acidtest.powercut.acknowledgement_log import commit_ms
 from acidtest.powercut.checkers import Judgement

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from acidtest import __version__
-from acidtest.conductor.failing import why_failed
+from acidtest.conductor.fatal_errors import why_failed
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder
 from acidtest.conductor.template import Templates, template_bytes
 from acidtest.conductor.validity import not_in_force

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from acidtest.analysis.announced import is_unannounced
+from acidtest.analysis.expected_loss import is_unannounced
 from acidtest.conductor.conduct import Estimate, RunOutcome, no_room_told
 from acidtest.conductor.output import Output, header, make_directory
 from acidtest.conductor.watcher import Watcher
@@ -27,7 +27,6 @@ from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.items import planted as planted_item
 from acidtest.powercut.moment import Moment
 from acidtest.powercut.plug.admission import admit, digest_of
-from acidtest.powercut.plug.kept import Kept
 from acidtest.powercut.plug.machine import Seen, not_restarted
 from acidtest.powercut.plug.messages import (
     VERSION,
@@ -45,6 +44,7 @@ from acidtest.powercut.plug.messages import (
     Stopped,
     Which,
 )
+from acidtest.powercut.plug.received import Kept
 from acidtest.powercut.plug.recorded import recorded
 from acidtest.powercut.plug.switch import Switch
 from acidtest.powercut.plug.wire import Address, Connection, Lost, connect

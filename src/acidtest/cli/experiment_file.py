@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from acidtest import conductor, experiment
-from acidtest.cli import doctor, own_sql, stopping
-from acidtest.cli.answering import OWN_SQL, Given, answers
-from acidtest.cli.asking import Asker
+from acidtest.cli import doctor, own_sql, stop_signals
+from acidtest.cli.dialogue import Asker
+from acidtest.cli.init_answers import OWN_SQL, Given, answers
 from acidtest.cli.own_sql import Found
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput, cannot_write
@@ -40,13 +40,13 @@ def write(given: Given, *, yes: bool, json: bool) -> None:
         given = replace(given, question=OWN_SQL)
     at_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     asker = Asker(Console(stderr=json, highlight=False)) if at_terminal and not yes else None
-    with stopping.leaving("nothing was written, and the same command begins anew"):
+    with stop_signals.leaving("nothing was written, and the same command begins anew"):
         try:
             if asker is None:
                 given.complete(defaults=yes)
             asked, answered, found = answers(given, asker, _fitted)
         except EOFError:
-            print(f"\nacidtest: stopped by Ctrl-D; {stopping.left()}", file=sys.stderr)
+            print(f"\nacidtest: stopped by Ctrl-D; {stop_signals.left()}", file=sys.stderr)
             raise typer.Exit(130) from None
         fitted = _fitted(asked, answered, found)
         conductor.verify(fitted.plan, Path(answered.file))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from acidtest.analysis.announced import is_unannounced
+from acidtest.analysis.expected_loss import is_unannounced
 from acidtest.errors import BadInput, told
 from acidtest.experiment import Experiment, parse
 from acidtest.journal.models import Recording

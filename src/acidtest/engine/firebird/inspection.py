@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acidtest.engine.firebird import statistics
-from acidtest.engine.looking import Looked
+from acidtest.engine.inspection import Looked
 from acidtest.formats import gstat
 from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import Pages, PagesOfIndex, PagesOfTable

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from acidtest.analysis.noticed import Noticed, noticed
+from acidtest.analysis.fault_detection import Noticed, noticed
 from acidtest.journal.models import Journal
 from acidtest.report.fitted import Column, print_combinations
 

@@ -14,10 +14,10 @@ import pytest
 from acidtest.engine.catalogue import describe
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
-from acidtest.powercut.at_once import EACH, at_once
 from acidtest.powercut.coverage import Asked
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.exploration import Explorer
+from acidtest.powercut.parallel import EACH, at_once
 
 MANY = 1_000_000
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from acidtest import conductor
-from acidtest.conductor import describing
+from acidtest.conductor import workload_description
 from acidtest.errors import AcidtestError, BadInput, Problems
 from acidtest.experiment import parse
 from acidtest.plan import Plan
@@ -60,14 +60,14 @@ def planned() -> Plan:
 
 def test_each_workload_is_asked_about_once_and_its_cells_know_the_answer(rig: Any) -> None:
     asked = rig(DESCRIPTION.model_dump(mode="json"))
-    plan = describing.described(planned())
+    plan = workload_description.described(planned())
     messages = [json.loads(line) for line in asked.read_text().splitlines()]
     assert sorted(message["variables"][0][1] for message in messages) == ["1", "10"]
     assert all(not cell.workload.needs_description for cell in plan.cells)
     of_shop = {id(cell.workload): cell.workload for cell in plan.cells if cell.workload_name == "shop"}
     assert len(of_shop) == 2
     assert {one.conditions() for one in of_shop.values()} == {DESCRIPTION.conditions}
-    assert describing.described(plan) is plan
+    assert workload_description.described(plan) is plan
     assert len(asked.read_text().splitlines()) == 2
 
 
@@ -95,7 +95,7 @@ def test_a_plan_of_our_own_workloads_asks_nothing(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ACIDTEST_RIG", "/nowhere")
     plan = planned()
     own = replace(plan, cells=tuple(cell for cell in plan.cells if cell.workload_name == "commits"))
-    assert describing.described(own) is own
+    assert workload_description.described(own) is own
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_a_plan_of_our_own_workloads_asks_nothing(monkeypatch: pytest.MonkeyPatc
 def test_a_rig_that_cannot_answer_is_told(rig: Any, output: object, code: int, said: str) -> None:
     rig(output, code, "broken")
     with pytest.raises(AcidtestError, match=said):
-        describing.described(planned())
+        workload_description.described(planned())

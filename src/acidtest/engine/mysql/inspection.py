@@ -6,7 +6,7 @@ Nothing is set but in our own session, which may only read. InnoDB samples most 
 from __future__ import annotations
 
 from acidtest.engine.base import Ask
-from acidtest.engine.looking import Looked, Patient, Scan, ServerLooks, number
+from acidtest.engine.inspection import Looked, Patient, Scan, ServerLooks, number
 from acidtest.engine.mysql.statistics import PRIMARY, transactions_of
 from acidtest.errors import CellFailed
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, Scalar, TableStatistics

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidtest.conductor.carried import carried
+from acidtest.conductor.imported_settings import carried
 from acidtest.engine import catalogue
 from acidtest.errors import BadInput
 from acidtest.families import product_of_engine

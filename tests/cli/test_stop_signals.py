@@ -10,9 +10,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from acidtest.cli import stopping
+from acidtest.cli import stop_signals
 from acidtest.cli.diagnosing.cells import _Enough, _Until
-from acidtest.cli.stopping import Stopped, heeded, leaving
+from acidtest.cli.stop_signals import Stopped, heeded, leaving
 
 SIGNALS = [(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143), (signal.SIGHUP, "SIGHUP", 129)]
 
@@ -65,16 +65,16 @@ def test_a_signal_that_is_ignored_stays_ignored(number: signal.Signals, name: st
 
 def test_the_command_is_named_with_what_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/usr/bin/acidtest", "run", "my disk.toml", "--out", "o"])
-    with pytest.raises(Stopped), heeded(), leaving(stopping.GOES_ON):
+    with pytest.raises(Stopped), heeded(), leaving(stop_signals.GOES_ON):
         signal.raise_signal(signal.SIGINT)
-    assert stopping.left() == (
+    assert stop_signals.left() == (
         "nothing that was measured is lost, and the same command goes on: acidtest run 'my disk.toml' --out o"
     )
     with heeded():
-        with leaving(stopping.GOES_ON):
-            assert stopping.goes_on()
-        assert not stopping.goes_on()
-        assert stopping.left().startswith("nothing is lost, and the same command begins anew: acidtest run ")
+        with leaving(stop_signals.GOES_ON):
+            assert stop_signals.goes_on()
+        assert not stop_signals.goes_on()
+        assert stop_signals.left().startswith("nothing is lost, and the same command begins anew: acidtest run ")
 
 
 def test_a_diagnosis_begins_no_cell_after_its_time() -> None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from acidtest.audit.bench import Bench, Side, Where
-from acidtest.audit.compared import product
+from acidtest.audit.result_sides import product
 from acidtest.audit.stores import compared
 
 RESULTS_MAX = 2_000  # that are looked through for the names of sides

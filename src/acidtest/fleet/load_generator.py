@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from acidtest.conductor import foreign, sharing
+from acidtest.conductor import foreign, shared_load
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.generators import Brought, GeneratorFailed, Moment, Own, Served
 from acidtest.conductor.rig import SILENCE_S
@@ -102,13 +102,13 @@ def generate(cell: Cell, context: RunContext, together: Together, served: Mappin
         together.look()
 
     if served is not None:
-        job = sharing.part_elsewhere(cell, Served.model_validate(served), own.share)
-        brought = sharing.drive(job, context.ledger, {}, own.host, together.ready, tell)
+        job = shared_load.part_elsewhere(cell, Served.model_validate(served), own.share)
+        brought = shared_load.drive(job, context.ledger, {}, own.host, together.ready, tell)
         return brought.model_dump_json(by_alias=True)
     engine = context.engine(cell)
     assert isinstance(engine, ForeignServer)
     instance = engine.adopt(context.place.path, cell.settings, cell.durability)
     with foreign.started(instance, context.ledger):
-        job = sharing.part_of(cell, instance, own.share)
-        brought = sharing.drive(job, context.ledger, instance.environment(), own.host, together.ready, tell)
+        job = shared_load.part_of(cell, instance, own.share)
+        brought = shared_load.drive(job, context.ledger, instance.environment(), own.host, together.ready, tell)
     return brought.model_dump_json(by_alias=True)

@@ -22,7 +22,7 @@ import pytest
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.files import find_rig, sync_filesystem
-from acidtest.place import check, holders, leftovers, loops, release_leftovers, standing
+from acidtest.place import check, disk_service, holders, leftovers, loops, release_leftovers
 from blocks import loops_over_files_in, mounts_below
 
 BLOCK = 4096
@@ -35,10 +35,10 @@ Acidtest = Callable[..., Any]
 def nothing_is_left(home: Path) -> Iterator[None]:
     yield
     with contextlib.suppress(BadInput, CellFailed):
-        standing.remove_all()
+        disk_service.remove_all()
     release_leftovers()
     assert mounts_below(home) == [] == loops_over_files_in(home)
-    assert standing.names() == [] == list(home.glob("ledger/*"))
+    assert disk_service.names() == [] == list(home.glob("ledger/*"))
 
 
 @pytest.fixture
@@ -163,11 +163,11 @@ def test_what_is_no_fault_is_refused_with_its_column_before_anything_is_done(aci
     code, said = acidtest("faults", "none", "tear")
     assert code == 2
     assert "there is no disk none" in said
-    assert standing.names() == []
+    assert disk_service.names() == []
 
 
 def test_a_disk_with_a_log_goes_back_to_any_record_and_its_past_begins_anew(acidtest: Acidtest) -> None:
-    disk = standing.create("logged", spec(), 16, logs=True)
+    disk = disk_service.create("logged", spec(), 16, logs=True)
     device = disk.device
     assert device
     for byte in (1, 2, 3):
@@ -190,14 +190,14 @@ def test_a_disk_with_a_log_goes_back_to_any_record_and_its_past_begins_anew(acid
 
 
 def test_a_fault_cuts_the_power_at_a_request_and_the_disk_is_restored_as_after_any_cut(home: Path) -> None:
-    standing.create("counted", spec(), 16, faults=["(cut none (and writes (range 0 1M) (nth 3)))"])
-    with standing.opened("counted") as disk:
+    disk_service.create("counted", spec(), 16, faults=["(cut none (and writes (range 0 1M) (nth 3)))"])
+    with disk_service.opened("counted") as disk:
         assert disk.device
         for number in range(4):
             write_block(disk.device, number, 1)
             flush(disk.device)
         assert disk.drive.stats().power == "ghost"
-    with standing.opened("counted") as disk:
+    with disk_service.opened("counted") as disk:
         disk.restore()
         assert disk.device
         assert [block(disk.device, number)[0] for number in range(4)] == [1, 1, 0, 0]
@@ -211,8 +211,8 @@ def test_no_experiment_has_a_disk_that_takes_its_power_by_itself() -> None:
 
 
 def test_a_snapshot_is_gone_back_to(home: Path) -> None:
-    standing.create("kept", spec(), 16)
-    with standing.opened("kept") as disk:
+    disk_service.create("kept", spec(), 16)
+    with disk_service.opened("kept") as disk:
         assert disk.device
         with pytest.raises(BadInput, match="no snapshot"):
             disk.go_back(None)
@@ -226,7 +226,7 @@ def test_a_snapshot_is_gone_back_to(home: Path) -> None:
 
 
 def test_the_socket_obeys_several_programs_and_ends_none_for_what_is_no_command(home: Path) -> None:
-    disk = standing.create("told", spec(), 16)
+    disk = disk_service.create("told", spec(), 16)
     assert disk.socket.stat().st_mode & 0o777 == 0o600
     assert disk.directory.stat().st_mode & 0o777 == 0o700
 
@@ -248,7 +248,7 @@ def test_the_socket_obeys_several_programs_and_ends_none_for_what_is_no_command(
         assert disk.device
         write_block(disk.device, 0, 1)
         assert say(one, {"command": "cut", "keep": "none", "seed": 1, "flushes": "succeed"})["lost_bytes"] == BLOCK
-    with standing.opened("told") as cut:
+    with disk_service.opened("told") as cut:
         assert block(disk.device, 0)[0] == 1
         cut.restore()
         assert block(disk.device, 0)[0] == 0
@@ -257,22 +257,22 @@ def test_the_socket_obeys_several_programs_and_ends_none_for_what_is_no_command(
 
 
 def test_other_labs_leave_a_standing_disk_alone_and_clean_takes_it_also_when_it_was_killed(home: Path) -> None:
-    disk = standing.create("first", spec(filesystem="ext4"), 64)
-    standing.create("second", spec(), 16)
+    disk = disk_service.create("first", spec(filesystem="ext4"), 64)
+    disk_service.create("second", spec(), 16)
     assert disk.device and disk.mounted
     assert leftovers() == [] == release_leftovers()
     write_durably(disk.mounted / "there", "still")
-    with standing.opened("second") as second:
+    with disk_service.opened("second") as second:
         os.kill(_pid(second), signal.SIGKILL)
         _until_unlocked(second)
-    with pytest.raises(CellFailed, match="its process is gone"), standing.opened("second"):
+    with pytest.raises(CellFailed, match="its process is gone"), disk_service.opened("second"):
         pass
     assert {left.kind for left in leftovers()} >= {"loop", "fuse", "directory", "process"}
     clean = subprocess.run([*ACIDTEST, "clean", "--json"], capture_output=True, text=True, check=True)
     released = json.loads(clean.stdout)["released"]
     assert "removed the disk first" in released
     assert any(str(home / "disks" / "second") in line for line in released)
-    assert standing.names() == []
+    assert disk_service.names() == []
     assert not loops.is_over(int(disk.device.name[4:]), disk.drive.file, 2)
 
 
@@ -280,14 +280,14 @@ def test_a_disk_that_could_not_be_removed_is_removed_later(
     acidtest: Acidtest, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is unmounted by then, and its mount point is a directory of a file system that everybody uses."""
-    made = standing.create("busy", spec(filesystem="ext4"), 64)
+    made = disk_service.create("busy", spec(filesystem="ext4"), 64)
     assert made.device and made.mounted
     monkeypatch.setattr(loops, "PATIENCE_S", 0.2)
     named = f"{made.device} is in use by {Path('/proc/self/comm').read_text().strip()} ({os.getpid()})"
     held = os.open(made.device, os.O_RDONLY)
     try:
         for _ in range(2):
-            with pytest.raises(BadInput) as refused, standing.opened("busy") as disk:
+            with pytest.raises(BadInput) as refused, disk_service.opened("busy") as disk:
                 disk.remove()
             assert refused.value.message == named
         assert acidtest("status", "busy")["mounted"] is None
@@ -317,11 +317,11 @@ def test_who_sees_a_device_mounted_in_mounts_of_its_own_uses_it(
     assert holders.users_of_device(device) == ["a copy (12)"]
 
 
-def _pid(disk: standing.StandingDisk) -> int:
+def _pid(disk: disk_service.StandingDisk) -> int:
     return int(Path(disk.record.ledger).name.partition("-")[0])
 
 
-def _until_unlocked(disk: standing.StandingDisk) -> None:
+def _until_unlocked(disk: disk_service.StandingDisk) -> None:
     """The kernel closes what a killed process had open, its lock among it, before it is gone."""
     descriptor = os.pidfd_open(_pid(disk))
     try:
@@ -336,7 +336,7 @@ def test_every_fault_in_the_documents_is_one() -> None:
     shown += re.findall(r"`(\((?:fail|lose) [^`…]*\))`", page)
     assert len(shown) >= 7
     for fault in shown:
-        standing.check_fault(fault)
+        disk_service.check_fault(fault)
 
 
 @pytest.mark.long  # the example of a document

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acidtest.analysis.announced import announced_by, gives_up, is_unannounced, losses
+from acidtest.analysis.expected_loss import announced_by, gives_up, is_unannounced, losses
 from acidtest.analysis.survival import survivals
 from acidtest.engine import catalogue
 from acidtest.families import FAMILIES

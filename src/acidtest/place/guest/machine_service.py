@@ -26,7 +26,7 @@ from acidtest.experiment import PlaceSpec
 from acidtest.experiment.places import RAW
 from acidtest.files import kernel_text, state_directory
 from acidtest.filesystems import FILESYSTEMS
-from acidtest.place import fsck, mkfs, standing
+from acidtest.place import disk_service, fsck, mkfs
 from acidtest.place.guest import initramfs, kernel
 from acidtest.place.guest.machine import QEMU, can_run, option
 from acidtest.place.storage import new_label
@@ -118,7 +118,7 @@ class Service:
 class StandingGuest:
     """The guest on ``disk``, to be commanded by one command at a time."""
 
-    def __init__(self, disk: standing.StandingDisk, record: Record) -> None:
+    def __init__(self, disk: disk_service.StandingDisk, record: Record) -> None:
         self._disk, self.record = disk, record
 
     @property
@@ -243,8 +243,8 @@ def create(
     check_filesystem(filesystem)
     can_run(accelerator)
     has = kernel.ready(say)
-    standing.create(name, PlaceSpec(kind="disk", filesystem=RAW, size_mb=size_mb), size_mb)
-    with standing.opened(name) as disk:
+    disk_service.create(name, PlaceSpec(kind="disk", filesystem=RAW, size_mb=size_mb), size_mb)
+    with disk_service.opened(name) as disk:
         guest = StandingGuest(disk, Record(filesystem, port, memory_mb, cpus, accelerator, tuple(faults)))
         try:
             guest.make(service)
@@ -268,7 +268,7 @@ def check_filesystem(name: str) -> None:
 @contextlib.contextmanager
 def opened(name: str) -> Iterator[StandingGuest]:
     """The guest, for this command alone. Raises BadInput where there is none, CellFailed where its disk is gone."""
-    with standing.opened(name) as disk:
+    with disk_service.opened(name) as disk:
         try:
             record = RECORD.validate_json((disk.directory / "guest.json").read_bytes())
         except (OSError, ValidationError):

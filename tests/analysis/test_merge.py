@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import factory
 from acidtest.analysis.latency import percentile_ns
-from acidtest.analysis.together import Part, series, together, told
+from acidtest.analysis.merge import Part, series, together, told
 from acidtest.journal.protocol import ArrivalCounts, Kind, RunResult, Shared, SharedSecond, Told
 
 PARTS = st.lists(st.lists(st.integers(0, 2**40), max_size=80), min_size=1, max_size=5).filter(any)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from acidtest.analysis.announced import POWER_STAYS, SPOILS
+from acidtest.analysis.expected_loss import POWER_STAYS, SPOILS
 from acidtest.journal.models import Fate, Integrity, Notice, StorageFailure
 from acidtest.journal.protocol import Checked, Condition
 from acidtest.powercut.checkers import judge
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
-from acidtest.powercut.noticing import meets_full, of_evidence, outcome, served, why_unstruck, worth_noticing
+from acidtest.powercut.fault_detection import meets_full, of_evidence, outcome, served, why_unstruck, worth_noticing
 
 FATE = Fate(
     acknowledged=9, present=9, lost=0, loaded_lost=0, unacknowledged=0, torn=0, order_broken=False, examples=[]

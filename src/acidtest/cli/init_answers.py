@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from acidtest import experiment
 from acidtest.cli import doctor, own_sql
-from acidtest.cli.asking import Asker, Choice
+from acidtest.cli.dialogue import Asker, Choice
 from acidtest.cli.own_sql import Found
 from acidtest.cli.spans import seconds_of
 from acidtest.engine import catalogue

@@ -10,8 +10,8 @@ from pathlib import PurePath
 
 from acidtest.audit.bench import Bench, Side
 from acidtest.audit.declared import VARIES
+from acidtest.audit.findings_output import Instead
 from acidtest.audit.rules.builds import named
-from acidtest.audit.shown import Instead
 from acidtest.errors import AcidtestError
 from acidtest.families import SERVERS, of_word
 from acidtest.finding import Finding
@@ -73,8 +73,8 @@ def instead(bench: Bench, findings: Sequence[Finding], *, whole: bool) -> Instea
 def _text(question: str, words: Sequence[str]) -> str:
     """The experiment; "" where none can be made on this machine."""
     from acidtest import question as questions
-    from acidtest.cli.answering import chosen, with_storage
-    from acidtest.cli.writing import assess
+    from acidtest.cli.experiment_file import assess
+    from acidtest.cli.init_answers import chosen, with_storage
 
     try:
         answers = replace(

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from acidtest.engine.base import Ask
-from acidtest.engine.looking import Looked, Patient, number
+from acidtest.engine.inspection import Looked, Patient, number
 from acidtest.engine.sqlite import statistics
 from acidtest.engine.sqlite.target import SqliteTarget
 from acidtest.errors import BadInput, CellFailed

@@ -10,8 +10,8 @@ from acidtest.journal.models import Integrity
 from acidtest.journal.protocol import Checked, Condition, Survey, SurveyedTerminal, Torn
 from acidtest.powercut.acknowledgement_log import Acknowledgement, kinds, missing_lines, parse
 from acidtest.powercut.checkers import judge
+from acidtest.powercut.commit_accounting import EXAMPLES_MAX, compare, missing_examples, partial_examples
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.fate import EXAMPLES_MAX, compare, missing_examples, partial_examples
 
 HOLDS = Integrity(holds="holds", check="PRAGMA integrity_check", said="ok")
 CHECKED = Checked(conditions=[Condition(name="counters_match", holds=True, detail="0 differ")], seconds=0.1)

@@ -13,7 +13,7 @@ from acidtest.engine.base import Ask
 from acidtest.engine.firebird import statistics
 from acidtest.engine.firebird.by_url import VERSION, FirebirdByUrlInstance
 from acidtest.engine.foreign import ForeignInstance
-from acidtest.engine.looking import Looked, Patient, ServerLooks, number
+from acidtest.engine.inspection import Looked, Patient, ServerLooks, number
 from acidtest.errors import CellFailed
 from acidtest.formats import gstat
 from acidtest.journal.models import Scalar

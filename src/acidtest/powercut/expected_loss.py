@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidtest.analysis.announced import Announcement, announced_by, gives_up, of_failure
+from acidtest.analysis.expected_loss import Announcement, announced_by, gives_up, of_failure
 from acidtest.engine import Engine
 from acidtest.engine.compare import spoken
 from acidtest.plan import Cell

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from acidtest.analysis.latency import percentile_ns
-from acidtest.analysis.together import Part, together, told
+from acidtest.analysis.merge import Part, together, told
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.device import CellDevice
 from acidtest.conductor.generators import Brought, Generators, Moment, Served

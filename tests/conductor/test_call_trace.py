@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from acidtest.conductor import watching
+from acidtest.conductor import call_trace
 from acidtest.conductor.device import CellDevice
 from acidtest.engine.sqlite.instance import SqliteInstance
 from acidtest.journal.models import SettingInForce
@@ -18,10 +18,10 @@ from factory import engine_counts
 
 def test_only_a_reading_that_was_late_is_a_doubt() -> None:
     counts = engine_counts(page_reads=(1, 2))
-    assert watching.counting(None) == []
-    assert watching.counting(counts) == []
-    assert watching.counting(counts.model_copy(update={"from_s": 0.0})) == []
-    (doubt,) = watching.counting(counts.model_copy(update={"from_s": 0.187}))
+    assert call_trace.counting(None) == []
+    assert call_trace.counting(counts) == []
+    assert call_trace.counting(counts.model_copy(update={"from_s": 0.0})) == []
+    (doubt,) = call_trace.counting(counts.model_copy(update={"from_s": 0.187}))
     assert (doubt.code, doubt.about) == ("counted-late", "goodput_per_s")
     assert "first 0.19 s of the measurement" in doubt.text
 
@@ -29,10 +29,10 @@ def test_only_a_reading_that_was_late_is_a_doubt() -> None:
 @pytest.mark.parametrize("means", ["kernel", "strace"])
 def test_that_calls_were_watched_is_told_and_that_some_got_lost(means: str) -> None:
     calls: Any = Mock(means=means, dropped=0)
-    assert [(one.code, one.about) for one in watching.doubts(calls)] == [("observed", "goodput_per_s")]
+    assert [(one.code, one.about) for one in call_trace.doubts(calls)] == [("observed", "goodput_per_s")]
     calls.dropped = 3
-    assert watching.doubts(calls)[1].text == "3 events of the kernel got lost: every count of calls is a lower bound."
-    assert watching.doubts(None) == []
+    assert call_trace.doubts(calls)[1].text == "3 events of the kernel got lost: every count of calls is a lower bound."
+    assert call_trace.doubts(None) == []
 
 
 def in_force(**settings: int) -> list[SettingInForce]:

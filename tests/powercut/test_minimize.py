@@ -11,7 +11,7 @@ import workloads
 from acidtest.conductor.engines import plan_of
 from acidtest.experiment import parse
 from acidtest.plan import Cell
-from acidtest.powercut.smaller import CUTS, LOSSES, MOST, Found, Loss, as_text, cuts_to_see, smallest, with_workload
+from acidtest.powercut.minimize import CUTS, LOSSES, MOST, Found, Loss, as_text, cuts_to_see, smallest, with_workload
 from acidtest.workload import BY_KIND, KINDS, WORKLOADS, WorkloadSpec
 
 MISSING, DISAGREE = Loss(frozenset({"rows"})), Loss(frozenset({"paths", "rows"}))

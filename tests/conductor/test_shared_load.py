@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from acidtest.analysis.together import Part, together, told
-from acidtest.conductor import sharing
+from acidtest.analysis.merge import Part, together, told
+from acidtest.conductor import shared_load
 from acidtest.conductor.generators import Brought, Moment
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
@@ -80,7 +80,9 @@ def driven(instance: Instance, ledger: Ledger, parts: int) -> list[Brought]:
 
     def drive(number: int) -> None:
         part = job(instance, plan(Share(number=number, of=parts)))
-        found[number] = sharing.drive(part, ledger, instance.environment(), f"host-{number}", ready, lambda event: None)
+        found[number] = shared_load.drive(
+            part, ledger, instance.environment(), f"host-{number}", ready, lambda event: None
+        )
 
     threads = [threading.Thread(target=drive, args=(number,)) for number in range(parts)]
     for thread in threads:
@@ -138,7 +140,7 @@ def test_a_rig_that_is_told_late_measures_the_same_time_and_says_how_late(tmp_pa
     with loaded(tmp_path / "one", ledger) as instance:
         late = job(instance, plan(Share(number=0, of=2)))
         moment = Moment(time.time_ns() - 700_000_000, 0.0, 0.0)
-        brought = sharing.drive(late, ledger, {}, "late", lambda: moment, lambda event: None)
+        brought = shared_load.drive(late, ledger, {}, "late", lambda: moment, lambda event: None)
     assert brought.shared.began_late_ns >= 700_000_000
     assert brought.result.arrivals is not None
     # Those of the warm-up that were past are begun late, and none is dropped.
@@ -149,6 +151,6 @@ def test_a_rig_that_dies_before_the_load_begins_is_told(tmp_path: Path, ledger: 
     with loaded(tmp_path / "one", ledger) as instance:
         of_three = plan(Share(number=0, of=3)).model_copy(update={"terminals": 2})
         with pytest.raises(CellFailed, match="so few terminals"):
-            sharing.drive(
+            shared_load.drive(
                 job(instance, of_three), ledger, {}, "x", lambda: Moment(time.time_ns(), 0, 0), lambda event: None
             )

@@ -6,7 +6,7 @@ Nothing is set but in our own session, which may only read. Estimates are told a
 from __future__ import annotations
 
 from acidtest.engine.base import Ask
-from acidtest.engine.looking import Looked, Patient, Scan, ServerLooks, number
+from acidtest.engine.inspection import Looked, Patient, Scan, ServerLooks, number
 from acidtest.engine.postgres import statistics
 from acidtest.engine.postgres.statistics import OURS
 from acidtest.errors import CellFailed
