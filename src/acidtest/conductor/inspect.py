@@ -23,9 +23,9 @@ from acidtest.conductor.foreign import asking, started
 from acidtest.conductor.rig import SILENCE_S, Standing, answered, converse
 from acidtest.engine import catalogue, foreign
 from acidtest.engine.base import Ask
-from acidtest.engine.firebird import looking as firebird
+from acidtest.engine.firebird import inspection as firebird
 from acidtest.engine.inspection import Looked, Scan
-from acidtest.engine.sqlite import looking as sqlite
+from acidtest.engine.sqlite import inspection as sqlite
 from acidtest.errors import BadInput, CellFailed, told
 from acidtest.experiment import server_of
 from acidtest.experiment.reader import INSPECTED
