@@ -17,7 +17,7 @@ import pytest
 from acidtest import conductor, plan
 from acidtest import experiment as experiment_
 from acidtest.engine import Engine, catalogue, tls
-from acidtest.engine.firebird.target import FirebirdTarget
+from acidtest.engine.firebird.engine import FirebirdTarget
 from acidtest.engine.foreign import MARK
 from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import Progress

@@ -18,8 +18,7 @@ import pytest
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, archives, catalogue, install
 from acidtest.engine.mysql import engine as module
-from acidtest.engine.mysql.instance import MysqlInstance, worth_reading
-from acidtest.engine.mysql.target import MysqlTarget
+from acidtest.engine.mysql.instance import MysqlInstance, MysqlTarget, worth_reading
 from acidtest.engine.mysql.versions import SETTINGS, VERSIONS, specs_of
 from acidtest.errors import BadInput, CellFailed, MachineLacks
 from acidtest.journal.protocol import Answered, AskPhase, ClosedLoop, Count, Job, LoadPhase, Phase, Result, RunPhase

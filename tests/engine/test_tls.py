@@ -12,9 +12,8 @@ import pytest
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue, tls
-from acidtest.engine.mysql.instance import MysqlInstance
-from acidtest.engine.mysql.target import MysqlTarget
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.mysql.instance import MysqlInstance, MysqlTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.errors import BadInput, CellFailed
 from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import Identity, Job, Settings, Tls

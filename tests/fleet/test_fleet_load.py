@@ -19,9 +19,9 @@ from acidtest import experiment as experiment_
 from acidtest import plan
 from acidtest.cli.report import render
 from acidtest.engine import Engine, Instance, catalogue
-from acidtest.engine.firebird.target import FirebirdTarget
-from acidtest.engine.mysql.target import MysqlTarget
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.firebird.engine import FirebirdTarget
+from acidtest.engine.mysql.instance import MysqlTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.fleet import cluster, load
 from acidtest.fleet.cluster import Fleet
 from acidtest.fleet.spec import read

@@ -10,7 +10,7 @@ from violations import PERCENT, PLANTED
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.journal.protocol import (
     Answered,
     AskPhase,

@@ -9,7 +9,7 @@ from pathlib import Path
 from acidtest.analysis import disk_log
 from acidtest.analysis.calls import joined
 from acidtest.engine import Instance
-from acidtest.engine.statements import StatementTrace
+from acidtest.engine.instruments import StatementTrace
 from acidtest.journal.models import EngineCounts, Warning
 from acidtest.journal.protocol import KernelMeans, Observe, ObservedCalls, StraceMeans
 from acidtest.place import Ledger, tracing

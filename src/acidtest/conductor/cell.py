@@ -21,7 +21,7 @@ from acidtest.conductor.template import Template
 from acidtest.conductor.validity import doubts, why_invalid
 from acidtest.engine import Instance, log_times
 from acidtest.engine.base import Launcher
-from acidtest.engine.statements import StatementTrace
+from acidtest.engine.instruments import StatementTrace
 from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
 from acidtest.journal.models import LogLine, OwnReport, PlaceFacts, Recording

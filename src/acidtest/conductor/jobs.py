@@ -6,8 +6,7 @@ import os
 from collections.abc import Sequence
 
 from acidtest.engine import Instance
-from acidtest.engine.counters import Counters
-from acidtest.engine.sampling import Figures
+from acidtest.engine.instruments import Counters, Figures
 from acidtest.journal.protocol import Job, LoadPhase, Observe, Phase
 from acidtest.plan import Cell
 from acidtest.workload import WorkloadSpec

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from acidtest.engine import install
-from acidtest.engine.counters import Counters
-from acidtest.engine.sampling import Figures
-from acidtest.engine.statements import StatementTrace
+from acidtest.engine.instruments import Counters, Figures, StatementTrace
 from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among, told
 from acidtest.families import FAMILIES
 from acidtest.formats import elf

@@ -107,6 +107,8 @@ class WorkloadSpec(BaseModel, ABC):
     TRANSACTION: ClassVar[str] = "commits"  # what so many of its transactions are called: "500 pairs"
     UNIT_OF_SIZE: ClassVar[str] = ""  # the field of which its database has so many; "" where it has one size
     LOAD_S: ClassVar[float] = 1.0  # assumed, for one unit of size
+    MESSAGE: ClassVar[type[WorkloadMessage]]  # its fields are the workload's, unless ``message`` says otherwise
+    USUAL_COUNT: ClassVar[int | None] = None  # of transactions, where neither count nor duration is given
     NOT_LOADED: ClassVar[frozenset[str]] = frozenset()  # fields of the message that the loaded database is the same for
     NEEDS: ClassVar[Mapping[str, Needs]] = {}  # of keys of its own that do not always act
     HAS_TIMES: ClassVar[bool] = False  # its transactions have times of their own, so that no rate can be asked for
@@ -120,8 +122,8 @@ class WorkloadSpec(BaseModel, ABC):
     WRITING_KINDS: ClassVar[tuple[str, ...]] = ()
     TRANSACTION_KINDS: ClassVar[tuple[str, ...]] = ()  # as results name them; none where there is but one
     # What every check of its database reports, by name, and what is wrong where it does not hold. Workloads that have
-    # a name in common have its words in common.
-    CONDITIONS: ClassVar[Mapping[str, str]]
+    # a name in common have its words in common. None where the user's own conditions have the user's words.
+    CONDITIONS: ClassVar[Mapping[str, str]] = {}
 
     kind: Annotated[str, Unset("the table's name")] = Field(
         description="The workload is of this kind; without the key its table's name is the kind."
@@ -237,7 +239,10 @@ class WorkloadSpec(BaseModel, ABC):
                 raise ValueError(f"{key}: {who[key]} {value:g} in stages and classes: leave {key} out")
         if "count" in given and given["count"] is not None and "duration_s" in found:
             raise ValueError("count: stages say how long the measurement takes: leave count out")
-        return {**given, **found}
+        whole = {**given, **found}
+        if cls.USUAL_COUNT is not None and not whole.keys() & {"duration_s", "count"}:
+            whole["count"] = cls.USUAL_COUNT
+        return whole
 
     @model_validator(mode="after")
     def _one_extent(self) -> Self:
@@ -322,13 +327,19 @@ class WorkloadSpec(BaseModel, ABC):
 
     def varied(self, levels: Mapping[str, object]) -> Self:
         """The same with what ``levels`` set, by key as in ``takes``. Raises ValidationError."""
-        return type(self).model_validate({**self.model_dump(), **levels}, strict=True)
+        keys = self.model_dump()
+        keys |= {name: getattr(self, name) for name, field in type(self).model_fields.items() if field.exclude}
+        for key, value in levels.items():
+            table, _, entry = key.partition(".")
+            keys[table] = {**keys[table], entry: value} if entry else value
+        return type(self).model_validate(keys, strict=True)
 
     # ---------------------------------------------------------------------------------------- in the rig's words
 
-    @abstractmethod
     def message(self) -> WorkloadMessage:
         """The workload in the rig's words."""
+        own = self.MESSAGE.model_fields.keys() - {"name"}
+        return self.MESSAGE(**{name: getattr(self, name) for name in own})
 
     def run_phase(self) -> RunPhase:
         """How it is driven, in the rig's words."""

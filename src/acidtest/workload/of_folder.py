@@ -160,10 +160,6 @@ class OfFolder(WorkloadSpec):
         read = files_of_databases.read(plain(base / at))
         return {"directory": base, "files": {read.path.name: read.sha256}, "file_read": read}
 
-    def kept(self) -> dict[str, Any]:
-        """What ``varied`` hands on, for it is in no dump."""
-        return {"folder": self.folder, "file_read": self.file_read, "directory": self.directory}
-
     def of_the_user(self) -> OfTheUser | None:
         if self.file_read is not None:
             return OfTheUser(file=self.file_read.path, sha256=self.file_read.sha256)

@@ -17,13 +17,11 @@ from typing import ClassVar
 from acidtest.engine import install
 from acidtest.engine.base import Durability, Launcher, SettingSpec
 from acidtest.engine.compare import Answers
-from acidtest.engine.counters import Counters
-from acidtest.engine.firebird import figures, services, wire
-from acidtest.engine.firebird.counters import COUNTERS
-from acidtest.engine.firebird.engine import LEVELS, refuse_contradictions
-from acidtest.engine.firebird.instance import EITHER, ISOLATION_MODES, SHARED_CACHE, columns, lock_timeout_said
+from acidtest.engine.firebird import services, wire
+from acidtest.engine.firebird.engine import LEVELS, FirebirdRemote, FirebirdTarget, refuse_contradictions
+from acidtest.engine.firebird.instance import EITHER, ISOLATION_MODES, columns, lock_timeout_said
+from acidtest.engine.firebird.instruments import COUNTERS, SHARED_CACHE, figures_of_cache
 from acidtest.engine.firebird.runtime import LIBRARY, Runtime
-from acidtest.engine.firebird.target import FirebirdRemote, FirebirdTarget
 from acidtest.engine.firebird.versions import CONF, VERSIONS, config_said, flag, specs_of
 from acidtest.engine.foreign import (
     MARK,
@@ -34,7 +32,7 @@ from acidtest.engine.foreign import (
     held_against,
     others,
 )
-from acidtest.engine.sampling import Figures
+from acidtest.engine.instruments import Counters, Figures
 from acidtest.errors import MachineLacks
 from acidtest.formats import gstat
 from acidtest.journal.models import Scalar, SettingInForce
@@ -286,7 +284,7 @@ class FirebirdByUrlInstance(ForeignInstance):
         return COUNTERS
 
     def figures(self) -> Figures:
-        return figures.of_cache(shared=False)  # whether it is, only the server can tell
+        return figures_of_cache(shared=False)  # whether it is, only the server can tell
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)

@@ -20,17 +20,15 @@ from typing import Any
 
 from acidtest.engine.base import Ask, Forget, Instance, Launcher, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force, spoken
-from acidtest.engine.counters import Counters
-from acidtest.engine.firebird import counters, figures, log, services, statistics, witness
-from acidtest.engine.firebird.engine import Firebird
+from acidtest.engine.firebird import log, services, statistics, witness
+from acidtest.engine.firebird.engine import Firebird, FirebirdTarget
+from acidtest.engine.firebird.instruments import COUNTERS, SHARED_CACHE, figures_of_cache
 from acidtest.engine.firebird.runtime import LIBRARY
 from acidtest.engine.firebird.statement_trace import FirebirdTrace
-from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.engine.firebird.validator import Validator
 from acidtest.engine.firebird.versions import CONF, PARALLEL_WORKERS, conf_value, config_said, flag
-from acidtest.engine.sampling import Figures
+from acidtest.engine.instruments import Counters, Figures, StatementTrace
 from acidtest.engine.server import log_tail
-from acidtest.engine.statements import StatementTrace
 from acidtest.errors import CellFailed
 from acidtest.files import fsync_path, tag
 from acidtest.formats import firebird_header, gstat
@@ -58,8 +56,6 @@ VALIDATION_S = 300
 # zeros: 4 MiB by default, which is most of the time that it takes.
 QUICK_TO_OPEN = {"TipCacheBlockSize": "64K"}
 
-# Firebird 3 has no other way to be asked for its mode.
-SHARED_CACHE = counters.SHARED
 EITHER = "Classic or SuperClassic"  # where nothing tells one from the other
 
 
@@ -192,15 +188,16 @@ class FirebirdInstance(Instance):
         if self._engine.version.has_config_table:
             questions.append(Inspection(name="", sql="select rdb$config_name, rdb$config_value from rdb$config"))
         else:
+            # Firebird 3 has no other way to be asked for its mode.
             mode = f"select iif({SHARED_CACHE}, 'Super', {self._unshared_mode()}) from rdb$database"  # noqa: S608
             questions.append(Inspection(name="server_mode", sql=mode))
         return questions
 
     def counters(self) -> Counters:
-        return counters.COUNTERS
+        return COUNTERS
 
     def figures(self) -> Figures:
-        return figures.of_cache(shared=self._settings.get("server_mode", "Super") == "Super")
+        return figures_of_cache(shared=self._settings.get("server_mode", "Super") == "Super")
 
     def statement_trace(self) -> StatementTrace:
         return FirebirdTrace(self.target(), FILE, {**self.environment(), **tag(self.directory)})

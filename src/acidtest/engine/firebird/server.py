@@ -16,10 +16,9 @@ from acidtest.engine import debian, install, libraries
 from acidtest.engine.base import Ask, Engine, Forget, Instance, Launcher, Offer, SettingSpec
 from acidtest.engine.compare import Answers
 from acidtest.engine.firebird import log, wheel, wire
-from acidtest.engine.firebird.engine import Firebird
+from acidtest.engine.firebird.engine import Firebird, FirebirdRemote, FirebirdTarget
 from acidtest.engine.firebird.instance import FirebirdInstance
 from acidtest.engine.firebird.runtime import Runtime, link_or_copy, name_plugins
-from acidtest.engine.firebird.target import FirebirdRemote, FirebirdTarget
 from acidtest.engine.firebird.versions import VERSIONS, Version
 from acidtest.engine.server import (
     LOOPBACK,

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from acidtest.engine.firebird import trace_service
-from acidtest.engine.firebird.target import FirebirdTarget
-from acidtest.engine.statements import StatementTrace
+from acidtest.engine.firebird.engine import FirebirdTarget
+from acidtest.engine.instruments import StatementTrace
 from acidtest.formats.firebird_trace import COMMIT, Figures, Reader
 from acidtest.journal.models import TracedStatement, TracedStatements
 from acidtest.journal.protocol import Begins

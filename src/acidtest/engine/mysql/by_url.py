@@ -17,10 +17,11 @@ from acidtest.engine.foreign import (
     held_against,
     others,
 )
+from acidtest.engine.instruments import Figures
 from acidtest.engine.mysql import figures
 from acidtest.engine.mysql.durability import AT_COMMIT, refuse_contradictions, sync_binlog_of
 from acidtest.engine.mysql.inspection import quoted
-from acidtest.engine.mysql.target import MysqlTarget
+from acidtest.engine.mysql.instance import MysqlTarget
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
     RECORDED,
@@ -33,7 +34,6 @@ from acidtest.engine.mysql.versions import (
     isolation_said,
     specs_of,
 )
-from acidtest.engine.sampling import Figures
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 

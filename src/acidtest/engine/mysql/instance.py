@@ -12,14 +12,15 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from acidtest.engine import tls
 from acidtest.engine.base import Ask, Forget, Launcher, filled
 from acidtest.engine.compare import Answers, number_in_force, spoken
+from acidtest.engine.instruments import Figures
 from acidtest.engine.mysql import figures, statistics
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
 from acidtest.engine.mysql.origins import Installation
-from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
     NO_TLS,
@@ -35,7 +36,6 @@ from acidtest.engine.mysql.versions import (
     specs_of,
 )
 from acidtest.engine.reads import clearly, timed_reads
-from acidtest.engine.sampling import Figures
 from acidtest.engine.server import (
     LOOPBACK,
     Ended,
@@ -51,7 +51,7 @@ from acidtest.errors import CellFailed
 from acidtest.files import sync_filesystem, tag
 from acidtest.formats import innodb
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
-from acidtest.journal.protocol import Inspection, Settings
+from acidtest.journal.protocol import Inspection, Settings, Target, Tls
 
 DATABASE = USER = "acidtest"
 SOCKET = "mysql.sock"
@@ -81,6 +81,20 @@ ROUTINE = re.compile(
     # Of a database below /tmp.
     r"|Insecure configuration for --pid-file"
 )
+
+
+class MysqlTarget(Target):
+    """Where the rig opens its sessions; the twin of the rig's own."""
+
+    engine: Literal["mysql"] = "mysql"
+    host: str
+    port: int
+    user: str
+    password: str | None
+    database: str
+    setup: list[str]
+    tls: Tls | None
+    socket: str | None = None  # beside ``host``: where the server takes the password itself, if it asks for that
 
 
 class MysqlInstance(ServedInstance):

@@ -17,9 +17,10 @@ from acidtest.engine.foreign import (
     held_against,
     others,
 )
+from acidtest.engine.instruments import Figures
 from acidtest.engine.postgres import durability as levels
 from acidtest.engine.postgres import figures
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.engine.postgres.versions import (
     PARAMETERS,
     READ_BACK,
@@ -29,7 +30,6 @@ from acidtest.engine.postgres.versions import (
     in_our_words,
     specs_of,
 )
-from acidtest.engine.sampling import Figures
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 

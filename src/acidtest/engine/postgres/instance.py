@@ -15,14 +15,15 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from acidtest.engine import tls
 from acidtest.engine.base import Ask, Forget, Launcher, filled, shown
 from acidtest.engine.compare import Answers, number_in_force
+from acidtest.engine.instruments import Figures
 from acidtest.engine.postgres import figures, integrity, statistics
 from acidtest.engine.postgres.durability import LEVELS
 from acidtest.engine.postgres.log import LINE_PREFIX, LOGGED, worth_reading
-from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.engine.postgres.versions import (
     PARAMETERS,
     READ_BACK,
@@ -34,7 +35,6 @@ from acidtest.engine.postgres.versions import (
     specs_of,
 )
 from acidtest.engine.reads import clearly, timed_reads
-from acidtest.engine.sampling import Figures
 from acidtest.engine.server import (
     LOG_BYTES,
     LOOPBACK,
@@ -50,7 +50,7 @@ from acidtest.engine.server import (
 from acidtest.errors import CellFailed
 from acidtest.files import fsync_path, kernel_text, sync_filesystem, tag
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
-from acidtest.journal.protocol import Inspection, Settings
+from acidtest.journal.protocol import Inspection, Settings, Target, Tls
 
 NAME = "acidtest"  # of the role and of its database
 PASSWORD_FILE = "acidtest.password"  # noqa: S105 - a file's name; it lies in the data directory and is copied with it
@@ -73,6 +73,20 @@ LOADING = {
     "autovacuum": "off",
     "jit": "off",
 }
+
+
+class PostgresTarget(Target):
+    """Where the rig opens its sessions; the twin of the rig's own."""
+
+    engine: Literal["postgres"] = "postgres"
+    host: str
+    port: int
+    user: str
+    password: str | None
+    database: str
+    setup: list[str]
+    pipeline: bool
+    tls: Tls | None
 
 
 class PostgresInstance(ServedInstance):

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from acidtest.engine.base import Ask
 from acidtest.engine.inspection import Looked, Patient, number
 from acidtest.engine.sqlite import statistics
-from acidtest.engine.sqlite.target import SqliteTarget
+from acidtest.engine.sqlite.settings import SqliteTarget
 from acidtest.errors import BadInput, CellFailed
 from acidtest.formats.sqlite_header import MAGIC, is_hot, page_size
 from acidtest.journal.models import Scalar

@@ -14,8 +14,7 @@ from acidtest.engine.reads import clearly, timed_reads
 from acidtest.engine.sqlite import statistics
 from acidtest.engine.sqlite.durability import synchronous_of
 from acidtest.engine.sqlite.inspection import FRAME_HEADER
-from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS
-from acidtest.engine.sqlite.target import SqliteTarget
+from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS, SqliteTarget
 from acidtest.errors import CellFailed
 from acidtest.files import fsync_path
 from acidtest.formats import sqlite_header
