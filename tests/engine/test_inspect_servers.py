@@ -17,7 +17,7 @@ from acidtest.conductor.rig import converse
 from acidtest.engine import Engine
 from acidtest.engine.firebird import server_inspection
 from acidtest.engine.firebird.by_url import FirebirdByUrlInstance
-from acidtest.engine.inspection import Looked
+from acidtest.engine.inspection import InspectionResult
 from acidtest.engine.postgres.instance import NAME
 from acidtest.errors import BadInput, CellFailed
 from acidtest.formats import firebird_header, gstat
@@ -280,16 +280,18 @@ class Counted(FirebirdByUrlInstance):
 
 
 def test_a_page_is_damaged_if_gstat_says_so_twice() -> None:
-    looked = Looked("Firebird 5.0", {"database_bytes": 8192}, None)
+    result = InspectionResult("Firebird 5.0", {"database_bytes": 8192}, None)
     for said, damaged, noted in (
         ((["page 7"] * 2), "page 7", False),
         (["page 7", ""], "", True),
         (["page 7", "page 9"], "", True),
         ([""], "", False),
     ):
-        told = server_inspection.pages(Counted(*said), looked)
+        told = server_inspection.count_pages(Counted(*said), result)
         assert told.statistics and (told.damaged, bool(told.notes)) == (damaged, noted)
-    left = server_inspection.pages(Counted(), Looked("Firebird 5.0", {"database_bytes": 10**12}, None), 60)
+    left = server_inspection.count_pages(
+        Counted(), InspectionResult("Firebird 5.0", {"database_bytes": 10**12}, None), 60
+    )
     assert left.statistics is None and "1,000,000 MB" in left.statistics_said
 
 

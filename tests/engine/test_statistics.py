@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from acidtest.conductor.rig import converse
-from acidtest.engine import Engine, Instance, foreign, reads
+from acidtest.engine import Engine, Instance, foreign, inspection
 from acidtest.engine.base import Ask
 from acidtest.engine.firebird.runtime import LIBRARY
 from acidtest.engine.firebird.services import ADMIN
@@ -159,7 +159,7 @@ def agrees_with_pgstattuple(taken: Taken, monkeypatch: pytest.MonkeyPatch) -> No
         return [str(value) for value in taken.ask(question)[0]]
 
     # Who reads a page as a query does tidies it up: nothing is to be read so before it is compared.
-    monkeypatch.setattr(reads, "COUNTED_MAX", 0)
+    monkeypatch.setattr(inspection, "COUNTED_MAX", 0)
     uncounted = Taken(taken.instance, taken.instance.statistics(taken.ask), taken.ask)
     assert uncounted.told.read_s_cold is uncounted.told.read_s_warm is None
     assert [uncounted.index(name, f"k_{name[-1]}").unique for name in TABLES] == [None, None]
@@ -356,7 +356,7 @@ def test_a_transaction_that_stays_open_keeps_the_oldest_behind_and_versions_in_t
 def test_postgresql_without_its_contrib_modules_says_what_to_install(
     loaded: Instance, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acidtest.engine.postgres.statistics.PREPARE", ("create extension pgstattuple_that_is_absent",))
+    monkeypatch.setattr("acidtest.engine.postgres.inspection.PREPARE", ("create extension pgstattuple_that_is_absent",))
     with pytest.raises(CellFailed) as found:
         loaded.statistics(asking(loaded, ledger))
     assert "contrib" in found.value.remedy

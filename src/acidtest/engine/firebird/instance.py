@@ -20,7 +20,7 @@ from typing import Any
 
 from acidtest.engine.base import Ask, Forget, Instance, Launcher, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force, spoken
-from acidtest.engine.firebird import log, services, statistics, witness
+from acidtest.engine.firebird import inspection, log, services, witness
 from acidtest.engine.firebird.engine import Firebird, FirebirdTarget
 from acidtest.engine.firebird.instruments import COUNTERS, SHARED_CACHE, figures_of_cache
 from acidtest.engine.firebird.runtime import LIBRARY
@@ -364,7 +364,7 @@ class FirebirdInstance(Instance):
         cold_s = self._gstat(forget)[0] if forget else None
         warm_s, output = self._gstat()
         try:
-            figures = statistics.of_gstat(output, f"gstat -a -r ({self._engine.facts().version})")
+            figures = inspection.of_gstat(output, f"gstat -a -r ({self._engine.facts().version})")
         except KeyError as missing:
             raise CellFailed(f"{self._engine.id}: gstat does not say {missing}: no statistics") from None
         return figures.model_copy(

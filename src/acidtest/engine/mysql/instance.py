@@ -17,8 +17,9 @@ from typing import Literal
 from acidtest.engine import tls
 from acidtest.engine.base import Ask, Forget, Launcher, filled
 from acidtest.engine.compare import Answers, number_in_force, spoken
+from acidtest.engine.inspection import clearly, timed_reads
 from acidtest.engine.instruments import Figures
-from acidtest.engine.mysql import figures, statistics
+from acidtest.engine.mysql import figures, inspection
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
 from acidtest.engine.mysql.origins import Installation
 from acidtest.engine.mysql.versions import (
@@ -35,7 +36,6 @@ from acidtest.engine.mysql.versions import (
     log_size,
     specs_of,
 )
-from acidtest.engine.reads import clearly, timed_reads
 from acidtest.engine.server import (
     LOOPBACK,
     Ended,
@@ -483,9 +483,9 @@ class MysqlInstance(ServedInstance):
         """What the server says of its tables, and the pages of their files after it has shut down and purged."""
         began = time.monotonic()
         ask = clearly(self._id, ask, self.died)
-        tables = statistics.tables(ask)
-        reads = timed_reads(partial(statistics.count, ask, tables), forget)
-        answers = statistics.found(ask, tables, reads.answer)
+        tables = inspection.tables(ask)
+        reads = timed_reads(partial(inspection.count, ask, tables), forget)
+        answers = inspection.answers_of(ask, tables, reads.answer)
         self._server.stop()
         page_bytes = int(str(self._settings.get("innodb_page_size", 16384)))
         try:
@@ -494,7 +494,7 @@ class MysqlInstance(ServedInstance):
             }
         except (OSError, innodb.Damaged) as error:
             raise CellFailed(f"{self._id}: could not take its statistics: {error}") from None
-        figures = statistics.of_innodb(answers, files, page_bytes)
+        figures = inspection.of_innodb(answers, files, page_bytes)
         return figures.model_copy(
             update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
         )

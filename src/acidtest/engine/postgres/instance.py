@@ -20,8 +20,9 @@ from typing import Literal
 from acidtest.engine import tls
 from acidtest.engine.base import Ask, Forget, Launcher, filled, shown
 from acidtest.engine.compare import Answers, number_in_force
+from acidtest.engine.inspection import clearly, timed_reads
 from acidtest.engine.instruments import Figures
-from acidtest.engine.postgres import figures, integrity, statistics
+from acidtest.engine.postgres import figures, inspection, integrity
 from acidtest.engine.postgres.durability import LEVELS
 from acidtest.engine.postgres.log import LINE_PREFIX, LOGGED, worth_reading
 from acidtest.engine.postgres.versions import (
@@ -34,7 +35,6 @@ from acidtest.engine.postgres.versions import (
     parameter,
     specs_of,
 )
-from acidtest.engine.reads import clearly, timed_reads
 from acidtest.engine.server import (
     LOG_BYTES,
     LOOPBACK,
@@ -401,7 +401,7 @@ class PostgresInstance(ServedInstance):
         """
         began = time.monotonic()
         self._server.stop(signal.SIGINT)
-        ended = self._ran("postgres", *self._single(NAME), stdin="\n".join(statistics.PREPARE) + "\n")
+        ended = self._ran("postgres", *self._single(NAME), stdin="\n".join(inspection.PREPARE) + "\n")
         if ended.returncode != 0:
             message = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
             raise CellFailed(
@@ -412,8 +412,8 @@ class PostgresInstance(ServedInstance):
             raise CellFailed(f"{self._id}: could not take its statistics: the server was never started")
         self.start(self._launcher)
         ask = clearly(self._id, ask, self.died)
-        reads = timed_reads(partial(ask, statistics.READ), forget)
-        figures = statistics.of_pgstattuple(reads.answer, ask)
+        reads = timed_reads(partial(ask, inspection.READ), forget)
+        figures = inspection.of_pgstattuple(reads.answer, ask)
         return figures.model_copy(
             update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
         )

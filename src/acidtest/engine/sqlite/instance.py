@@ -10,10 +10,9 @@ from pathlib import Path
 
 from acidtest.engine.base import Ask, Forget, Instance, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force
-from acidtest.engine.reads import clearly, timed_reads
-from acidtest.engine.sqlite import statistics
+from acidtest.engine.inspection import clearly, timed_reads
+from acidtest.engine.sqlite import inspection
 from acidtest.engine.sqlite.durability import synchronous_of
-from acidtest.engine.sqlite.inspection import FRAME_HEADER
 from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS, SqliteTarget
 from acidtest.errors import CellFailed
 from acidtest.files import fsync_path
@@ -53,7 +52,7 @@ class SqliteInstance(Instance):
     def log_limit_bytes(self, settings: Sequence[SettingInForce]) -> int | None:
         """A checkpoint is made at so many pages; with 0 never."""
         pages, page_bytes = (number_in_force(settings, name) for name in ("wal_autocheckpoint_pages", "page_size"))
-        return pages * (page_bytes + FRAME_HEADER) if pages and page_bytes else None
+        return pages * (page_bytes + inspection.FRAME_HEADER) if pages and page_bytes else None
 
     def target(self) -> SqliteTarget:
         settings = self._settings
@@ -159,7 +158,7 @@ class SqliteInstance(Instance):
         began = time.monotonic()
         ask = clearly(self._id, ask)
         try:
-            reads = timed_reads(partial(ask, statistics.READ), forget)
+            reads = timed_reads(partial(ask, inspection.READ), forget)
         except CellFailed as error:
             if "no such table: dbstat" not in error.message:
                 raise
@@ -167,7 +166,7 @@ class SqliteInstance(Instance):
                 f"{self._id}: could not take its statistics: this build has no dbstat",
                 "build it with SQLITE_ENABLE_DBSTAT_VTAB, or write statistics = false in [growth]",
             ) from None
-        figures = statistics.of_dbstat(self._id, reads.answer, ask)
+        figures = inspection.of_dbstat(self._id, reads.answer, ask)
         return figures.model_copy(
             update={
                 "bytes": sum(file.stat().st_size for file in self.directory.glob(f"{FILE}*")),
