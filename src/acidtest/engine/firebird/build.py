@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from acidtest import registered_builds
 from acidtest.engine import builds
 from acidtest.engine.builds import Found, OfUser, Wanted
-from acidtest.engine.firebird import client_version, wire
+from acidtest.engine.firebird import services, wire
 from acidtest.engine.firebird.embedded import FirebirdEmbedded
 from acidtest.engine.firebird.engine import Firebird
 from acidtest.engine.firebird.runtime import LIBRARY, Installed, Runtime
@@ -147,5 +146,5 @@ def _client_version(wanted: Wanted, runtime: Runtime) -> str:
         "FIREBIRD": str(runtime.path),
         "LD_LIBRARY_PATH": ":".join(map(str, folders)),
     }
-    command = [sys.executable, "-I", "-S", client_version.__file__, str(runtime.library)]
+    command = [*services.LIBRARY_CLIENT, "version", str(runtime.library)]
     return builds.said_by(wanted, command, environment, of=runtime.library).strip()

@@ -25,7 +25,6 @@ from acidtest.engine.firebird.engine import Firebird, FirebirdTarget
 from acidtest.engine.firebird.instruments import COUNTERS, SHARED_CACHE, figures_of_cache
 from acidtest.engine.firebird.runtime import LIBRARY
 from acidtest.engine.firebird.statement_trace import FirebirdTrace
-from acidtest.engine.firebird.validator import Validator
 from acidtest.engine.firebird.versions import CONF, PARALLEL_WORKERS, conf_value, config_said, flag
 from acidtest.engine.instruments import Counters, Figures, StatementTrace
 from acidtest.engine.server import log_tail
@@ -69,7 +68,7 @@ class FirebirdInstance(Instance):
         self._root = self.directory / "root"
         self._log = self._root / "firebird.log"
         self._launcher: Launcher | None = None
-        self._validator: Validator | None = None
+        self._validator: services.Validator | None = None
         self._many_looks = False
         self._seen = witness.Seen()
         specs = filled(engine.setting_specs(), settings)
@@ -316,11 +315,11 @@ class FirebirdInstance(Instance):
         return self._log
 
     def _validate(self) -> str:
-        """See validation.py; "" when the engine found nothing."""
+        """See library_client.py; "" when the engine found nothing."""
         if self._validator is None:
             library = self._root / LIBRARY
             environment = {**self.environment(), **tag(self.directory)}
-            self._validator = Validator(library, self.directory / FILE, USER, environment)
+            self._validator = services.Validator(library, self.directory / FILE, USER, environment)
         try:
             return self._validator.validate(VALIDATION_S)
         finally:

@@ -15,10 +15,10 @@ from pathlib import Path
 from acidtest.engine import debian, install, libraries
 from acidtest.engine.base import Ask, Engine, Forget, Instance, Launcher, Offer, SettingSpec
 from acidtest.engine.compare import Answers
-from acidtest.engine.firebird import log, wheel, wire
+from acidtest.engine.firebird import log, wire
 from acidtest.engine.firebird.engine import Firebird, FirebirdRemote, FirebirdTarget
 from acidtest.engine.firebird.instance import FirebirdInstance
-from acidtest.engine.firebird.runtime import Runtime, link_or_copy, name_plugins
+from acidtest.engine.firebird.runtime import WHEELS, Runtime, bring_wheel, link_or_copy, name_plugins
 from acidtest.engine.firebird.versions import VERSIONS, Version
 from acidtest.engine.server import (
     LOOPBACK,
@@ -127,7 +127,7 @@ class FirebirdServer(Firebird):
             debian.check(self.id, made / "server", [program, *plugins])
             check_that_it_runs(self.id, made / "server", program)
             (work / "wheel").mkdir()
-            wheel.bring(self.id, wheel.VERSIONS[release], work / "wheel").rename(made / "client")
+            bring_wheel(self.id, WHEELS[release], work / "wheel").rename(made / "client")
             libraries.check(self.id, Runtime(made / "client").library)
             return made
 
