@@ -203,7 +203,7 @@ class Engine(ABC):
 
     def remove(self, say: Callable[[str], None]) -> None:
         """Remove the folder that ``install`` made. Raises BadInput when there is none."""
-        raise BadInput(f"{self.id} was not installed by acidtest and cannot be removed by it")
+        install.remove(self.id, say)
 
     def files(self) -> list[Path]:
         """Files and folders of this machine that the rig needs to run the engine embedded, without the libraries that

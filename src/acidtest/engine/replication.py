@@ -65,7 +65,7 @@ class Chosen:
 
 
 class Pair(ABC):
-    """A primary and its replica, each an instance with its own files.
+    """A primary and its replica, each an instance of the family with its own files.
 
     In this order: ``prepare``, the primary's start and ``seal``, a copy of its files for the replica, ``replicate``.
     Then, again and again from that state, ``start``, ``seen``, and what survives a failure: ``start_alone`` of the
@@ -76,7 +76,8 @@ class Pair(ABC):
     replica: Instance
     chooses = False  # whether after the loss of both powers it is seen first which of the two has more
 
-    def __init__(self, mode: Mode, ends: Ends) -> None:
+    def __init__(self, primary: Instance, replica: Instance, mode: Mode, ends: Ends) -> None:
+        self.primary, self.replica = primary, replica
         self.mode, self.ends = mode, ends
 
     @abstractmethod

@@ -12,10 +12,9 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from acidtest.engine import install
-from acidtest.engine.base import Durability, Launcher, SettingSpec
+from acidtest.engine.base import Launcher
 from acidtest.engine.compare import Answers
 from acidtest.engine.firebird import services, wire
 from acidtest.engine.firebird.engine import LEVELS, FirebirdRemote, FirebirdTarget, refuse_contradictions
@@ -39,8 +38,6 @@ from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 
 NEWEST = list(VERSIONS)[-1]
-# Of any version: which one it is, only the server can tell.
-_SPECS = specs_of(VERSIONS[NEWEST]) | {spec.name: spec for spec in wire.SPECS}
 
 Said = Callable[[str], str]
 # By our name the column with the answer, and how it reads in our words.
@@ -96,47 +93,6 @@ CONFIGURATION = (
 ADMINISTRATOR = "(current_user = 'SYSDBA' or current_role = 'RDB$ADMIN')"
 SHOWN_MODE = f"select iif({SHARED_CACHE}, 'Super', iif({ADMINISTRATOR}, '{EITHER}', null)) from rdb$database"  # noqa: S608
 VERSION = "select rdb$get_context('SYSTEM', 'ENGINE_VERSION') from rdb$database"
-
-
-class FirebirdByUrl(ForeignServer):
-    family = "firebird"
-    levels: ClassVar[tuple[str, ...]] = LEVELS
-
-    demandable = frozenset({*OF_DATABASE, *CONF, *OF_SESSIONS})
-
-    def setting_specs(self) -> Mapping[str, SettingSpec]:
-        return _SPECS
-
-    def client(self) -> Runtime:
-        """The client library. Raises MachineLacks where acidtest has brought none."""
-        for release in reversed(VERSIONS):
-            embedded, server = install.home(f"firebird-{release}"), install.home(f"firebird-{release}-server")
-            for home in (embedded, server / "client"):
-                if (runtime := Runtime(home)).library.is_file():
-                    return runtime
-        raise MachineLacks(
-            f"{self.id}: a Firebird server is reached by Firebird's client library, which is not here",
-            f"acidtest engines install firebird-{NEWEST}",
-        )
-
-    def ready(self) -> None:
-        lacking = self.client().missing_libraries()
-        if lacking:
-            libraries, packages = (" ".join(dict.fromkeys(column)) for column in zip(*lacking, strict=True))
-            raise MachineLacks(
-                f"{self.id}: Firebird's client library needs the system libraries {libraries}",
-                f"install them: apt-get install {packages} (Debian)",
-            )
-
-    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
-        refuse_contradictions(self.id, level, settings)
-        return super().durability(level, settings)
-
-    def demands(self, level: str) -> dict[str, Scalar]:
-        return {"forced_writes": level == "drive"}
-
-    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> ForeignInstance:
-        return FirebirdByUrlInstance(self, directory, settings, durability)
 
 
 class FirebirdByUrlInstance(ForeignInstance):
@@ -319,6 +275,41 @@ class FirebirdByUrlInstance(ForeignInstance):
         if shown.in_force == EITHER and asked in ("Classic", "SuperClassic"):
             return [shown.model_copy(update={"agrees": None})]
         return [_unanswered(shown, version)] if shown.in_force or asked else []
+
+
+class FirebirdByUrl(ForeignServer):
+    family = "firebird"
+    levels = LEVELS
+    specs = specs_of(VERSIONS[NEWEST]) | {spec.name: spec for spec in wire.SPECS}
+    demandable = frozenset({*OF_DATABASE, *CONF, *OF_SESSIONS})
+    instances = FirebirdByUrlInstance
+
+    def client(self) -> Runtime:
+        """The client library. Raises MachineLacks where acidtest has brought none."""
+        for release in reversed(VERSIONS):
+            embedded, server = install.home(f"firebird-{release}"), install.home(f"firebird-{release}-server")
+            for home in (embedded, server / "client"):
+                if (runtime := Runtime(home)).library.is_file():
+                    return runtime
+        raise MachineLacks(
+            f"{self.id}: a Firebird server is reached by Firebird's client library, which is not here",
+            f"acidtest engines install firebird-{NEWEST}",
+        )
+
+    def ready(self) -> None:
+        lacking = self.client().missing_libraries()
+        if lacking:
+            libraries, packages = (" ".join(dict.fromkeys(column)) for column in zip(*lacking, strict=True))
+            raise MachineLacks(
+                f"{self.id}: Firebird's client library needs the system libraries {libraries}",
+                f"install them: apt-get install {packages} (Debian)",
+            )
+
+    def refuse_contradictions(self, level: str, settings: Mapping[str, Scalar]) -> None:
+        refuse_contradictions(self.id, level, settings)
+
+    def demands(self, level: str) -> dict[str, Scalar]:
+        return {"forced_writes": level == "drive"}
 
 
 def _objects(held: Mapping[str, str | None]) -> list[tuple[str, str]]:

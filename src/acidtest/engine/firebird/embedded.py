@@ -50,9 +50,6 @@ class FirebirdEmbedded(Firebird):
 
         install.install(self.id, fill, say)
 
-    def remove(self, say: Callable[[str], None]) -> None:
-        install.remove(self.id, say)
-
     def files(self) -> list[Path]:
         """With ICU, which Firebird looks for by name, the newest first, once it runs."""
         icu = [path for name, path in elf.loadable().items() if name.startswith(("libicuuc.so.", "libicui18n.so."))]

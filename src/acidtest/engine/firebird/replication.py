@@ -45,10 +45,8 @@ REPLICA_STATE = (
 class FirebirdPair(Pair):
     """What both modes share."""
 
-    def __init__(self, primary: ServerInstance, replica: ServerInstance, mode: Mode, ends: Ends) -> None:
-        super().__init__(mode, ends)
-        self.primary: ServerInstance = primary
-        self.replica: ServerInstance = replica
+    primary: ServerInstance
+    replica: ServerInstance
 
     def prepare(self) -> None:
         self.primary.configure()

@@ -1,5 +1,5 @@
-"""The files of a Firebird: the engine as a library, which is also its client. Of a wheel from PyPI, which is brought with
-the user's own pip settings, or as the project's own archives and installations lay them out."""
+"""The files of a Firebird: the engine as a library, which is also its client. They are those of a wheel of PyPI, which
+pip brings with the user's own settings, or lie as the project's archives and installations have them."""
 
 from __future__ import annotations
 

@@ -133,9 +133,6 @@ class FirebirdServer(Firebird):
 
         install.install(self.id, fill, say, is_current=lambda _: self._is_current())
 
-    def remove(self, say: Callable[[str], None]) -> None:
-        install.remove(self.id, say)
-
     def facts(self) -> EngineFacts:
         # "Firebird TCP/IP server version LI-V3.0.14.33856 Firebird 3.0"
         output = subprocess.run(

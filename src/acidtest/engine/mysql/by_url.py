@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from acidtest.engine import tls
-from acidtest.engine.base import Durability, SettingSpec
+from acidtest.engine.base import SettingSpec
 from acidtest.engine.foreign import (
     MARK,
     NOTHING_THERE,
@@ -57,34 +56,12 @@ def _specs() -> dict[str, SettingSpec]:
     return {name: _of_any(of) for name, of in having.items()}
 
 
-_SPECS = _specs()
-
 TABLE = "table"
 # What a database may hold: its kind and its name, and where they stand.
 HOLDINGS = (
     (f"'{TABLE}'", "table_name", "tables", "table_schema"),
     ("lower(routine_type)", "routine_name", "routines", "routine_schema"),
 )
-
-
-class MysqlByUrl(ForeignServer):
-    family = "mysql"
-
-    demandable = frozenset({*SETTINGS, *OF_SESSIONS})
-
-    def setting_specs(self) -> Mapping[str, SettingSpec]:
-        return _SPECS
-
-    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
-        # Whether there is a binary log, where nobody demands it, only the server can tell.
-        refuse_contradictions(self.id, level, {"log_bin": True, **settings})
-        return super().durability(level, settings)
-
-    def demands(self, level: str) -> dict[str, Scalar]:
-        return {"innodb_flush_log_at_trx_commit": AT_COMMIT[level]}
-
-    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> ForeignInstance:
-        return MysqlByUrlInstance(self, directory, settings, durability)
 
 
 class MysqlByUrlInstance(ForeignInstance):
@@ -153,6 +130,20 @@ class MysqlByUrlInstance(ForeignInstance):
         told = {"tls": ("Ssl_cipher", encrypts)} | {name: (status, str) for status, name in TLS_STATUS.items()}
         seen = held_against({}, told, (), TLS_SOURCE, answers)
         return settings + tls.in_force(self.engine.address.tls, seen)
+
+
+class MysqlByUrl(ForeignServer):
+    family = "mysql"
+    specs = _specs()
+    demandable = frozenset({*SETTINGS, *OF_SESSIONS})
+    instances = MysqlByUrlInstance
+
+    def refuse_contradictions(self, level: str, settings: Mapping[str, Scalar]) -> None:
+        # Whether there is a binary log, where nobody demands it, only the server can tell.
+        refuse_contradictions(self.id, level, {"log_bin": True, **settings})
+
+    def demands(self, level: str) -> dict[str, Scalar]:
+        return {"innodb_flush_log_at_trx_commit": AT_COMMIT[level]}
 
 
 def _objects(held: Mapping[str, str | None]) -> list[tuple[str, str]]:

@@ -77,9 +77,6 @@ class Mysql(Engine):
         origin = self.version.origin
         install.install(self.id, lambda work: origin.bring(self.id, work, say), say, is_current=origin.is_current)
 
-    def remove(self, say: Callable[[str], None]) -> None:
-        install.remove(self.id, say)
-
     def facts(self) -> EngineFacts:
         here = self._here()
         return EngineFacts(

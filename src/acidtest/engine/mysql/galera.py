@@ -105,11 +105,11 @@ class GaleraPair(Pair):
     """``primary`` is the node that the load goes to; as nodes they are alike."""
 
     chooses = True
+    primary: MysqlInstance
+    replica: MysqlInstance
 
     def __init__(self, primary: MysqlInstance, replica: MysqlInstance, mode: Mode, ends: Ends) -> None:
-        super().__init__(mode, ends)
-        self.primary: MysqlInstance = primary
-        self.replica: MysqlInstance = replica
+        super().__init__(primary, replica, mode, ends)
         galera = galera_of(primary.files)
         if galera is None:
             raise CellFailed(f"{PROVIDER} and {ARBITRATOR} are not there any more")

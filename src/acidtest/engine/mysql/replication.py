@@ -52,11 +52,11 @@ class BinlogPair(Pair):
     source: str  # a primary, in names of variables
     receiver: str  # a replica, there
     keyword: str  # a replica, in statements
+    primary: MysqlInstance
+    replica: MysqlInstance
 
     def __init__(self, primary: MysqlInstance, replica: MysqlInstance, mode: Mode, ends: Ends) -> None:
-        super().__init__(mode, ends)
-        self.primary: MysqlInstance = primary
-        self.replica: MysqlInstance = replica
+        super().__init__(primary, replica, mode, ends)
         self._secret = password()
         self._joins: list[str] = []  # what makes the replica one, carried out when it starts
 

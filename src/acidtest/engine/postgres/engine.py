@@ -82,9 +82,6 @@ class Postgres(Engine):
 
         install.install(self.id, fill, say)
 
-    def remove(self, say: Callable[[str], None]) -> None:
-        install.remove(self.id, say)
-
     def facts(self) -> EngineFacts:
         # postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)
         command = [str(self.programs / "postgres"), "--version"]

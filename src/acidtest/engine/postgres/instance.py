@@ -18,22 +18,22 @@ from pathlib import Path
 from typing import Literal
 
 from acidtest.engine import tls
-from acidtest.engine.base import Ask, Forget, Launcher, filled, shown
-from acidtest.engine.compare import Answers, number_in_force
+from acidtest.engine.base import Ask, Forget, Launcher, filled
+from acidtest.engine.compare import Answers, number_in_force, spoken
+from acidtest.engine.foreign import held_against
 from acidtest.engine.inspection import clearly, timed_reads
 from acidtest.engine.instruments import Figures
-from acidtest.engine.postgres import figures, inspection, integrity
+from acidtest.engine.postgres import figures, inspection
 from acidtest.engine.postgres.durability import LEVELS
 from acidtest.engine.postgres.log import LINE_PREFIX, LOGGED, worth_reading
 from acidtest.engine.postgres.versions import (
     PARAMETERS,
-    READ_BACK,
+    QUESTIONS,
     RECORDED,
-    TLS_IN_FORCE,
     Version,
-    in_our_words,
     parameter,
     specs_of,
+    variables,
 )
 from acidtest.engine.server import (
     LOG_BYTES,
@@ -57,6 +57,20 @@ PASSWORD_FILE = "acidtest.password"  # noqa: S105 - a file's name; it lies in th
 ORPHANS_S = 60.0
 SOCKET_PORT = 5432  # part of the socket's name; each instance has a directory of its own
 FINDINGS_MAX = 5
+
+# What pg_amcheck asks: every B-tree against its table, and every table. One line each, as single-user mode reads them;
+# see https://www.postgresql.org/docs/current/amcheck.html.
+CHECK_INDEXES = (
+    "do $$ declare i oid; begin for i in select x.indexrelid from pg_index x join pg_class c on c.oid = x.indexrelid "
+    "join pg_am a on a.oid = c.relam where a.amname = 'btree' and c.relpersistence <> 't' and x.indisready "
+    "and x.indisvalid loop perform bt_index_check(i, true); end loop; end $$"
+)
+CHECK_HEAPS = (
+    "do $$ declare t regclass; f record; begin for t in select oid from pg_class where relkind in ('r', 't', 'm') "
+    "and relpersistence <> 't' loop for f in select * from verify_heapam(t) loop "
+    "raise data_corrupted using message = format('%s, block %s: %s', t, f.blkno, f.msg); end loop; end loop; end $$"
+)
+FOUND_BROKEN = re.compile(r"\b(XX001|XX002)\b|could not read block|invalid page in block")
 
 # Faster than any durability level, over a database that is thrown away when the machine crashes. wal_recycle: log
 # segments are not kept for later, so that each copy of the template need not carry them.
@@ -217,8 +231,7 @@ class PostgresInstance(ServedInstance):
     def _run(self, program: str, *arguments: str, stdin: str = "") -> None:
         ended = self._ran(program, *arguments, stdin=stdin)
         if ended.returncode != 0:
-            lines = worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"]
-            raise CellFailed(f"{self._id}: {program} could not make the database: {lines[0]}")
+            raise CellFailed(f"{self._id}: {program} could not make the database: {_why(ended)}")
 
     def listen_at(self, address: str) -> None:
         self._address = address
@@ -305,17 +318,10 @@ class PostgresInstance(ServedInstance):
         return {}
 
     def inspections(self) -> list[Inspection]:
-        names = ", ".join(f"'{name}'" for name in (*PARAMETERS.values(), *READ_BACK.values(), *RECORDED))
+        connection = "select case when inet_client_addr() is null then 'socket' else 'tcp' end"
         return [
-            Inspection(
-                name="",
-                sql="select name, setting || coalesce(' ' || unit, '') from pg_settings "  # noqa: S608 - our words
-                f"where name in ({names})",
-            ),
-            Inspection(
-                name="connection", sql="select case when inet_client_addr() is null then 'socket' else 'tcp' end"
-            ),
-            Inspection(name="", sql=TLS_IN_FORCE),
+            *(Inspection(name="", sql=sql) for sql in QUESTIONS),
+            Inspection(name="connection", sql=connection),
         ]
 
     def figures(self) -> Figures:
@@ -323,23 +329,15 @@ class PostgresInstance(ServedInstance):
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
-        specs = self._specs
-        asked = {name: shown(value).strip('"') for name, value in self._settings.items()}
-        settings = [
-            given.compare(
-                name, asked.get(name), "pg_settings", answer=parameter, translate=partial(in_our_words, specs[name])
-            )
-            for name, parameter in {**PARAMETERS, **READ_BACK}.items()
-            if name in specs
-        ]
+        asked = {name: spoken(value) for name, value in self._settings.items()}
+        settings = held_against(self._settings, variables(self._specs), (), "pg_settings", answers)
         settings.append(given.compare("connection", asked["connection"], "inet_client_addr()"))
         # What the rig was told is what it does.
         pipeline = asked["pipeline"]
         settings.append(
             SettingInForce(name="pipeline", asked=pipeline, in_force=pipeline, agrees=True, source="the rig's job")
         )
-        seen = [given.compare("tls", asked["tls"], "pg_stat_ssl")]
-        seen += [given.compare(name, None, "pg_stat_ssl") for name in tls.RECORDED]
+        seen = held_against({"tls": self._settings["tls"]}, {"tls": ("tls", str)}, tls.RECORDED, "pg_stat_ssl", answers)
         settings += tls.in_force(self._tls.trusting if self._tls else None, seen)
         return settings + [given.compare(name, None, "pg_settings") for name in RECORDED]
 
@@ -380,19 +378,18 @@ class PostgresInstance(ServedInstance):
 
     def integrity(self, ask: Ask) -> Integrity:
         """What pg_amcheck asks, in single-user mode: every B-tree against its table, and from 14 on every table."""
-        check = integrity.CHECK
+        check = "amcheck"
         try:
             self._server.stop(signal.SIGINT)
         except CellFailed as error:
             return Integrity(holds="unknown", check=check, said=error.message)
-        questions = integrity.questions(self._version.major)
+        heaps = [CHECK_HEAPS] if self._version.major >= 14 else []
+        questions = ["create extension if not exists amcheck", CHECK_INDEXES, *heaps]
         ended = self._ran("postgres", *self._single(NAME), stdin="\n".join(questions) + "\n")
         if ended.returncode == 0:
             return Integrity(holds="holds", check=check, said="")
-        message = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
-        return Integrity(
-            holds="broken" if integrity.FOUND_BROKEN.search(ended.stderr) else "unknown", check=check, said=message
-        )
+        is_broken = FOUND_BROKEN.search(ended.stderr)
+        return Integrity(holds="broken" if is_broken else "unknown", check=check, said=_why(ended))
 
     def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
         """By pgstattuple, which is made available in single-user mode: the role of the load may not.
@@ -403,7 +400,7 @@ class PostgresInstance(ServedInstance):
         self._server.stop(signal.SIGINT)
         ended = self._ran("postgres", *self._single(NAME), stdin="\n".join(inspection.PREPARE) + "\n")
         if ended.returncode != 0:
-            message = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
+            message = _why(ended)
             raise CellFailed(
                 f"{self._id}: could not take its statistics: {message}",
                 "install PostgreSQL's contrib modules, which hold pgstattuple" if "extension" in message else "",
@@ -431,6 +428,11 @@ class PostgresInstance(ServedInstance):
             self._wait_for_orphans(self._memory)
             for segment in self._shared:
                 segment.unlink(missing_ok=True)
+
+
+def _why(ended: subprocess.CompletedProcess[str]) -> str:
+    """The first of its words that are worth reading."""
+    return next(iter(worth_reading(ended.stderr.splitlines())), f"it ended with code {ended.returncode}")
 
 
 def _memory_of(pid_file: Sequence[str]) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from acidtest.engine.base import Ask, Engine, Launcher, shown
 from acidtest.engine.postgres.instance import NAME, PASSWORD_FILE, SOCKET_PORT, PostgresInstance
-from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen, paired
+from acidtest.engine.replication import Mode, Pair, Replication, Seen, paired
 from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
 
@@ -38,10 +38,8 @@ STATE = (
 class PostgresPair(Pair):
     """The standby has the primary's files as they were copied, and gets all that is new over the link."""
 
-    def __init__(self, primary: PostgresInstance, replica: PostgresInstance, mode: Mode, ends: Ends) -> None:
-        super().__init__(mode, ends)
-        self.primary: PostgresInstance = primary
-        self.replica: PostgresInstance = replica
+    primary: PostgresInstance
+    replica: PostgresInstance
 
     def prepare(self) -> None:
         self.primary.play({"wal_level": "replica"}, commit="on")
