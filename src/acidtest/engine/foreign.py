@@ -138,6 +138,9 @@ class ForeignInstance(Instance):
     def bare_target(self, statements: Sequence[str] = ()) -> Target:
         """The database itself, with ``statements`` carried out on opening it."""
 
+    def target(self) -> Target:
+        return self.bare_target()
+
     @abstractmethod
     def holdings(self) -> list[Inspection]:
         """Questions about what the server holds."""

@@ -114,7 +114,7 @@ class ReplicatedTrial(Trial):
         )
         ends = Ends(cables.PRIMARY, cables.REPLICA, cables.ARBITRATOR if self._mode.arbitrated else "")
         pair = self._pair = self._replication.pair(
-            self._engine, directory, of_replica, cell.settings, cell.durability, self._mode, ends
+            self._engine, (directory, of_replica), cell.settings, cell.durability, self._mode, ends
         )
         self._instance = pair.primary
         starts = {

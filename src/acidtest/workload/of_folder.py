@@ -219,9 +219,8 @@ class OfFolder(WorkloadSpec):
         widths = dict(self.told().row_bytes)
         rows = sum(count * (widths.get(table, 0) + ROW_OVERHEAD_BYTES) for table, count in self.told().loaded_rows)
         folder = self.sound()
-        of_files = folder.csv_bytes() + sum(
-            table.held.rows * ROW_OVERHEAD_BYTES for table in folder.tables if isinstance(table, folders.Csv)
-        )
+        held = [table.held for table in folder.tables if isinstance(table, folders.Csv)]
+        of_files = sum(csv.bytes + csv.rows * ROW_OVERHEAD_BYTES for csv in held)
         by_sql = ASSUMED_LOAD_BYTES * sum(len(file.text) for file in folder.parts.values())
         return ASSUMED_SPREAD * max(rows, of_files) + by_sql
 

@@ -151,9 +151,6 @@ class FirebirdByUrlInstance(ForeignInstance):
             }
         )
 
-    def target(self) -> FirebirdTarget:
-        return self.bare_target()
-
     def gstat(self, limit_s: float) -> gstat.Output:
         """What the server's own gstat prints of the database, which its services run. Raises CellFailed with the
         server's words."""

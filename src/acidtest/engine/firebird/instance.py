@@ -77,7 +77,9 @@ class FirebirdInstance(Instance):
             (self._root / part).mkdir(parents=True)
         self._furnish()
         workers = PARALLEL_WORKERS if engine.version.has_parallel_workers else {}
-        asked = {CONF[name]: conf_value(name, value) for name, value in self._conf().items()}
+        asked = {
+            entry: conf_value(name, self._settings[name]) for name, entry in CONF.items() if name in self._settings
+        }
         self._entries = {**workers, **asked, **self._own_conf()}
         self._write_conf(self._entries)
         (self._root / "databases.conf").write_text("", encoding="utf-8")
@@ -98,9 +100,6 @@ class FirebirdInstance(Instance):
     def _own_conf(self) -> dict[str, str]:
         """Entries of firebird.conf that no experiment decides."""
         return {}
-
-    def _conf(self) -> dict[str, Scalar]:
-        return {name: self._settings[name] for name in CONF if name in self._settings}
 
     def _write_conf(self, entries: Mapping[str, str]) -> None:
         text = "".join(f"{entry} = {value}\n" for entry, value in entries.items())
@@ -123,27 +122,20 @@ class FirebirdInstance(Instance):
         environment = {**os.environ, **self.environment(), **tag(self.directory)}
         ended = subprocess.run(
             services.ADMIN,
-            input=self._request(do, request),
+            input=json.dumps({"do": do, **self._named(), **request}).encode(),
             env=environment,
             capture_output=True,
             check=False,
             timeout=300,
         )
-        self._done(do, ended.returncode, ended.stderr)
-
-    def _request(self, do: str, request: dict[str, Any]) -> bytes:
-        return json.dumps({"do": do, **self._named(), **request}).encode()
+        try:
+            services.check(ended.returncode, ended.stderr)
+        except CellFailed as error:
+            raise CellFailed(f"{self._engine.id}: could not {do}: {error.message}") from None
 
     def _named(self) -> dict[str, Any]:
         """What each request to admin.py names."""
         return {"library": str(self._root / LIBRARY), "user": USER, "database": str(self.directory / FILE)}
-
-    def _done(self, do: str, code: int, stderr: bytes) -> None:
-        """Raise CellFailed with its last words unless it ended in order."""
-        try:
-            services.check(code, stderr)
-        except CellFailed as error:
-            raise CellFailed(f"{self._engine.id}: could not {do}: {error.message}") from None
 
     def database_files(self) -> list[Path]:
         return [self.directory / FILE]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from acidtest.engine import debian, install, libraries
@@ -301,16 +300,16 @@ class ServerInstance(ServedInstance, FirebirdInstance):
             environment["LD_LIBRARY_PATH"] = str(libraries)
         command, port = self._beside_by
         if command:
-            ready = partial(self._beside_listens, port)
-            self._beside.start(launcher, command, environment=dict(os.environ), ready=ready)
-        self._server.start(launcher, self._engine.command(), environment=environment, ready=self._answers)
-
-    def _beside_listens(self, port: int) -> bool:
-        return listens(self._beside.pid, port)
-
-    def _answers(self) -> bool:
-        """Whether it listens, in whatever network it is."""
-        return listens(self._server.pid, self._port)
+            self._beside.start(
+                launcher, command, environment=dict(os.environ), ready=lambda: listens(self._beside.pid, port)
+            )
+        # Whether it listens, in whatever network it is.
+        self._server.start(
+            launcher,
+            self._engine.command(),
+            environment=environment,
+            ready=lambda: listens(self._server.pid, self._port),
+        )
 
     def target(self) -> FirebirdTarget:
         remote = FirebirdRemote(host=self._address, port=self._port, password=self._password)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from acidtest.engine import builds, debian
-from acidtest.engine.builds import Found, OfUser, Wanted
+from acidtest.engine.builds import BuildDetails, UserBuild, Wanted
 from acidtest.engine.mysql.engine import Mysql
 from acidtest.engine.mysql.origins import Installation
 from acidtest.engine.mysql.versions import SYSTEM_TABLES, VERSIONS, Version
@@ -32,7 +32,7 @@ TELLING = re.compile(
 VERSION = re.compile(r"Ver (\d{1,4}\.\d{1,4}\.\d{1,6})(\S{0,100})")
 
 
-class MysqlBuild(OfUser, Mysql):
+class MysqlBuild(UserBuild, Mysql):
     """The server of one installation."""
 
     def __init__(self, wanted: Wanted) -> None:
@@ -44,7 +44,7 @@ class MysqlBuild(OfUser, Mysql):
         version, scripts = _system_tables(wanted, version, installation, builds.numbers(release))
         Mysql.__init__(self, version)
         self._installation = replace(installation, scripts=scripts)
-        self.take(wanted, _found(wanted, program, release, options, version))
+        self.take(wanted, _details(wanted, program, release, options, version))
 
     def installation(self) -> Installation:
         return self._installation
@@ -166,7 +166,7 @@ def _system_tables(
     )
 
 
-def _found(wanted: Wanted, program: Path, release: str, options: list[str], version: Version) -> Found:
+def _details(wanted: Wanted, program: Path, release: str, options: list[str], version: Version) -> BuildDetails:
     doubts = []
     series = version.id.partition("-")[2]
     if not re.match(rf"{re.escape(series)}(\.|$)", release):
@@ -175,4 +175,4 @@ def _found(wanted: Wanted, program: Path, release: str, options: list[str], vers
         doubts.append(builds.unknown_series(wanted, release, version.id, newest, is_newer=is_newer))
     if "debug" in release.lower() or any(re.match("CMAKE_BUILD_TYPE:.*=Debug$", option) for option in options):
         doubts.append(builds.slow(wanted, "-DWITH_DEBUG or as build type Debug"))
-    return Found(wanted.path, program, release, builds.listed(options), version.id, tuple(doubts))
+    return BuildDetails(program, release, builds.listed(options), version.id, tuple(doubts))

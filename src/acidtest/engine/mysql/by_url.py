@@ -23,9 +23,9 @@ from acidtest.engine.mysql.inspection import quoted
 from acidtest.engine.mysql.instance import MysqlTarget
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
+    QUESTIONS,
     RECORDED,
     SETTINGS,
-    TLS_IN_FORCE,
     TLS_SOURCE,
     TLS_STATUS,
     VERSIONS,
@@ -109,13 +109,7 @@ class MysqlByUrlInstance(ForeignInstance):
         return [*drop, mark]
 
     def inspections(self) -> list[Inspection]:
-        names = [variable.name for variable in SETTINGS.values()]
-        names += [*RECORDED, *ISOLATION_VARIABLES]
-        listed = ", ".join(f"'{name}'" for name in names)
-        return [
-            Inspection(name="", sql=f"show session variables where variable_name in ({listed})"),
-            Inspection(name="", sql=TLS_IN_FORCE),
-        ]
+        return [Inspection(name="", sql=sql) for sql in QUESTIONS]
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         variables = {name: (variable.name, variable.said) for name, variable in SETTINGS.items()}

@@ -25,9 +25,9 @@ from acidtest.engine.mysql.origins import Installation
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
     NO_TLS,
+    QUESTIONS,
     RECORDED,
     SETTINGS,
-    TLS_IN_FORCE,
     TLS_SOURCE,
     TLS_STATUS,
     Version,
@@ -387,17 +387,7 @@ class MysqlInstance(ServedInstance):
         return figures.of_engine(self._version.id)
 
     def inspections(self) -> list[Inspection]:
-        names = [variable.name for name, variable in SETTINGS.items()] + [
-            *RECORDED,
-            *ISOLATION_VARIABLES,
-            "skip_networking",
-            "port",
-        ]
-        asked = ", ".join(f"'{name}'" for name in names if name not in self._version.lacks)
-        return [
-            Inspection(name="", sql=f"show session variables where variable_name in ({asked})"),
-            Inspection(name="", sql=TLS_IN_FORCE),
-        ]
+        return [Inspection(name="", sql=sql) for sql in QUESTIONS]
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
