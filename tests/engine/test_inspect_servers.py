@@ -22,10 +22,9 @@ from acidtest.engine.postgres.instance import NAME
 from acidtest.errors import BadInput, CellFailed
 from acidtest.formats import firebird_header, gstat
 from acidtest.journal.models import IndexStatistics, TableStatistics
-from acidtest.journal.protocol import Answered, AskPhase, Job
 from acidtest.place import Ledger
-from acidtest.workload.commits import CommitsWorkload
 from inspecting import PAGE_SIZES, Made, names, seen
+from rig_jobs import ask
 
 
 class Own:
@@ -38,12 +37,7 @@ class Own:
         self.url = f"{family}://{at.user}:{self.password}@{at.host}:{at.port}/{at.database}"
 
     def ask(self, *questions: str) -> list[list[str | None]]:
-        job = Job(
-            seed=1, target=self.instance.target(), workload=CommitsWorkload(row_bytes=1), inspect=[],
-            phases=[AskPhase(questions=list(questions))],
-        )  # fmt: skip
-        events = converse(job, self._ledger, self.instance.environment())
-        return [event.rows for event in events if isinstance(event, Answered)][-1]
+        return ask(self.instance, self._ledger, *questions)
 
 
 def own(engine: Engine, directory: Path, ledger: Ledger, family: str, dump: str) -> Iterator[Own]:
