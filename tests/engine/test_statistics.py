@@ -10,12 +10,12 @@ import struct
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, foreign, inspection
 from acidtest.engine.base import Ask
 from acidtest.engine.firebird.runtime import LIBRARY
@@ -24,14 +24,13 @@ from acidtest.engine.postgres import PostgresByUrl
 from acidtest.engine.postgres.instance import LOADING, NAME
 from acidtest.errors import CellFailed
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableStatistics
-from acidtest.journal.protocol import Answered, AskPhase, ClosedLoop, Count, Job, LoadPhase, Phase, RunPhase
+from acidtest.journal.protocol import LoadPhase
 from acidtest.place import Ledger, filecache
 from acidtest.workload.oltp import OltpWorkload
+from rig_jobs import ask, run, talk
 
 WORKLOAD = OltpWorkload(tables=2, table_rows=5000)  # with an index whose values repeat
-RUN = RunPhase(  # which leaves versions
-    terminals=2, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=150), retries=100
-)
+RUN = run(2, 150, retries=100)  # which leaves versions
 TABLES = ("sbtest1", "sbtest2")
 
 
@@ -48,14 +47,8 @@ class Taken:
         return next(index for index in self.told.indexes if (index.table, index.name) == (table, name))
 
 
-def asked(instance: Instance, ledger: Ledger, *phases: Phase) -> list[list[str | None]]:
-    job = Job(seed=1, target=instance.target(), workload=WORKLOAD, inspect=[], phases=list(phases))
-    events = list(converse(job, ledger, instance.environment()))
-    return next((event.rows for event in events if isinstance(event, Answered)), [])
-
-
 def asking(instance: Instance, ledger: Ledger) -> Ask:
-    return lambda question: asked(instance, ledger, AskPhase(questions=[question]))
+    return partial(ask, instance, ledger, workload=WORKLOAD)
 
 
 def forgetting(instance: Instance) -> Callable[[], None]:
@@ -65,14 +58,14 @@ def forgetting(instance: Instance) -> Callable[[], None]:
 @pytest.fixture
 def loaded(loading: Instance, ledger: Ledger) -> Instance:
     """A database that was loaded and then used."""
-    asked(loading, ledger, LoadPhase(), RUN)
+    talk(loading, ledger, LoadPhase(), RUN, workload=WORKLOAD)
     return loading
 
 
 @pytest.fixture
 def taken(loaded: Instance, ledger: Ledger) -> Taken:
-    ask = asking(loaded, ledger)
-    return Taken(loaded, loaded.statistics(ask, forgetting(loaded)), ask)
+    question = asking(loaded, ledger)
+    return Taken(loaded, loaded.statistics(question, forgetting(loaded)), question)
 
 
 @pytest.mark.one_of_a_family
@@ -337,15 +330,14 @@ def test_a_transaction_that_stays_open_keeps_the_oldest_behind_and_versions_in_t
     loaded: Instance, ledger: Ledger
 ) -> None:
     instance: Any = loaded
-    ask = asking(instance, ledger)
-    before = instance.statistics(ask)
+    before = instance.statistics(asking(instance, ledger))
     instance._server.stop(signal.SIGINT)
     instance._write({**LOADING, "max_prepared_transactions": "1"})
     update = "update sbtest1 set k = k where id = 1"
     instance._alone(NAME, "begin", update, "prepare transaction 'left behind'")
     instance.start(ledger)
-    asked(instance, ledger, RUN)
-    after = instance.statistics(ask)
+    talk(instance, ledger, RUN, workload=WORKLOAD)
+    after = instance.statistics(asking(instance, ledger))
     assert before.transactions.oldest == before.transactions.next
     assert after.transactions.oldest == after.transactions.oldest_active <= after.transactions.next - 150
     versions, versions_before = (sum(table.versions for table in told.tables) for told in (after, before))
