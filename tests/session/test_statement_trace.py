@@ -6,25 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
 from acidtest.journal.models import TracedStatements
-from acidtest.journal.protocol import (
-    Begins,
-    CheckPhase,
-    ClosedLoop,
-    Count,
-    Counted,
-    Job,
-    LoadPhase,
-    Result,
-    RunPhase,
-)
+from acidtest.journal.protocol import Begins, CheckPhase, Counted, LoadPhase, Result
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
 from acidtest.workload.iud import IudWorkload
 from acidtest.workload.tpcb import TpcbWorkload
 from families import FAMILIES
+from rig_jobs import of, run, talking
 
 ROWS, ROUNDS = 40, 2
 firebirds = pytest.mark.parametrize("engine", FAMILIES["firebird"].engines, indirect=True)  # others have no trace
@@ -36,18 +26,15 @@ def traced(instance: Instance, ledger: Ledger) -> tuple[TracedStatements, Counte
     trace, counters = instance.statement_trace(), instance.counters()
     assert trace is not None
     assert counters is not None
-    run = RunPhase(
-        terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=4 * ROUNDS), retries=10
-    )
-    job = Job(
-        seed=5, target=instance.target(), workload=IudWorkload(rows=ROWS), inspect=instance.inspections(),
-        phases=[LoadPhase(), run, CheckPhase()], count=counters.asked(),
+    events = talking(
+        instance, ledger, LoadPhase(), run(1, 4 * ROUNDS), CheckPhase(), workload=IudWorkload(rows=ROWS),
+        inspect=instance.inspections(), count=counters.asked(),
     )  # fmt: skip
     told: list[Counted] = []
     committed = 0
     try:
         trace.begin()
-        for event in converse(job, ledger, instance.environment()):
+        for event in events:
             match event:
                 case Begins():
                     trace.terminals_begin(event)
@@ -112,16 +99,11 @@ def test_what_the_engines_log_had_no_room_for_is_told(instance: Instance, ledger
     assert trace is not None
     counters = instance.counters()
     assert counters is not None
-    run = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=5), retries=10)
-    phases = [LoadPhase(), run]
-    job = Job(
-        seed=5, target=instance.target(), workload=TpcbWorkload(scale=2), inspect=[], phases=phases,
-        count=counters.asked(),
-    )  # fmt: skip
+    events = talking(instance, ledger, LoadPhase(), run(1, 5), workload=TpcbWorkload(scale=2), count=counters.asked())
     try:
         trace.begin()
         # Nobody reads until all is over: the statements of the load, 16 MB of trace, fill the engine's log.
-        (begins,) = [event for event in converse(job, ledger, instance.environment()) if isinstance(event, Begins)]
+        (begins,) = of(Begins, events)
         trace.terminals_begin(begins)
         found = trace.finish(5)
     finally:
