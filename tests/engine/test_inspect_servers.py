@@ -21,9 +21,8 @@ from acidtest.engine.inspection import InspectionResult
 from acidtest.engine.postgres.instance import NAME
 from acidtest.errors import BadInput, CellFailed
 from acidtest.formats import firebird_header, gstat
-from acidtest.journal.models import IndexStatistics, TableStatistics
 from acidtest.place import Ledger
-from inspecting import PAGE_SIZES, Made, names, seen
+from inspecting import PAGE_SIZES, Made, agree_but_for_digits, names, seen
 from rig_jobs import ask
 
 
@@ -115,24 +114,7 @@ def test_figures_of_a_postgresql_server_are_pgstattuples(engine: Engine, postgre
     assert postgres.password not in inspected.model_dump_json()
     assert inspected.statistics and inspected.statistics.source.startswith("pgstattuple")
     assert {one.name for one in inspected.statistics.tables} == {"customer", "shop.customer", '"odd name"'}
-    for table in inspected.statistics.tables:
-        name = table.name.replace("odd name", "odd Name")
-        ((length, live, live_bytes, dead),) = postgres.ask(
-            f"select table_len, tuple_count, tuple_len, dead_tuple_count from pgstattuple('{name}')"
-        )
-        assert (table.records, table.versions) == (int(live or 0), int(dead or 0))
-        assert (table.record_bytes or 0) * (table.records or 0) == pytest.approx(int(live_bytes or 0))
-        assert (table.data_pages or 0) * 8192 == int(length or 0)
     assert len(inspected.statistics.indexes) == 3
-    for index in inspected.statistics.indexes:
-        ((level, size, density),) = postgres.ask(
-            f"select tree_level, index_size, avg_leaf_density from pgstatindex('{index.name}')"
-        )
-        assert (index.depth, index.bytes, index.fill_percent) == (
-            int(level or 0) + 1,
-            int(size or 0),
-            float(density or 0),
-        )
     ((age, multi),) = postgres.ask(
         "select age(datfrozenxid), mxid_age(datminmxid) from pg_database where datname = current_database()"
     )
@@ -214,10 +196,6 @@ def firebird(engine: Engine, databases: Callable[[str], Made], tmp_path: Path, l
         server.instance.release()
 
 
-def without_fills(part: TableStatistics | IndexStatistics) -> dict[str, object]:
-    return part.model_dump(exclude={"fill_percent", "real_fill_percent"})
-
-
 @pytest.mark.parametrize("engine", ["firebird-3.0-server", "firebird-4.0-server"], indirect=True)
 def test_a_firebird_server_counts_what_its_file_holds(engine: Engine, firebird: OwnFirebird, ledger: Ledger) -> None:
     by_url, by_alias = seen(firebird.url()), seen(firebird.url(database="shop"))
@@ -232,13 +210,7 @@ def test_a_firebird_server_counts_what_its_file_holds(engine: Engine, firebird: 
         (by_url.statistics.indexes, by_file.statistics.indexes),
         (by_alias.statistics.tables, by_file.statistics.tables),
     ):
-        assert {one.name for one in of_url} == {one.name for one in of_file}
-        of_name = {one.name: one for one in of_file}
-        for one in of_url:
-            theirs = of_name[one.name]
-            # gstat prints lengths with two digits, and how full pages are with none.
-            assert without_fills(one) == pytest.approx(without_fills(theirs), abs=0.011)
-            assert (one.fill_percent or 0.0) == pytest.approx(theirs.fill_percent or 0.0, abs=1)
+        agree_but_for_digits(of_url, of_file)
     # gstat does not tell how much of a table's pages its blobs take.
     fills = {one.name: one.real_fill_percent for one in by_url.statistics.tables}
     whole = {one.name: one.real_fill_percent for one in by_file.statistics.tables}

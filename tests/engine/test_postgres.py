@@ -23,11 +23,9 @@ from acidtest.engine.postgres.engine import Postgres
 from acidtest.engine.postgres.instance import PostgresInstance
 from acidtest.engine.postgres.log import worth_reading
 from acidtest.engine.postgres.versions import VERSIONS, Version
-from acidtest.errors import BadInput, CellFailed, MachineLacks
+from acidtest.errors import BadInput, MachineLacks
 from acidtest.files import state_directory
-from acidtest.journal.protocol import Checked, CheckPhase, LoadPhase, Result
 from acidtest.place import Ledger, leftovers, release_leftovers
-from rig_jobs import of, run, talk
 from support import POSTGRESES
 
 Adopt = Callable[..., Instance]
@@ -135,15 +133,6 @@ def test_clean_releases_the_server_of_a_lab_that_was_killed(
     assert not (tmp_path / "cell").exists()
 
 
-def test_a_port_that_is_taken_is_named(adopt: Adopt, ledger: Ledger) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(CellFailed, match=rf"postgresql-\d+: port {port} of 127\.0\.0\.1 is taken"):
-            adopt(connection="tcp", port=port).start(ledger)
-
-
 def test_tcp_is_loopback_only_and_has_no_socket(adopt: Adopt, ledger: Ledger) -> None:
     instance = adopt(connection="tcp")
     instance.start(ledger)
@@ -166,47 +155,6 @@ def test_a_path_too_long_for_a_socket_is_no_hindrance(adopt: Adopt, ledger: Ledg
         client.connect(str(host / f".s.PGSQL.{instance.target().port}"))
     instance.release()
     assert not host.exists()
-
-
-@pytest.mark.parametrize("level", ["os", "drive"])
-def test_a_server_that_was_killed_says_so_and_starts_again_with_what_it_acknowledged(
-    adopt: Adopt, ledger: Ledger, level: str
-) -> None:
-    instance = adopt(durability=level)
-    instance.start(ledger)
-    assert instance.died() is None
-    talk(instance, ledger, LoadPhase())
-    assert of(Result, talk(instance, ledger, run(1, 70)))[0].counts.committed == 70
-    os.kill(pid(instance), signal.SIGKILL)
-    assert "it was killed by signal 9; its log ends: " in death(instance)
-    assert "ready to accept connections" in death(instance)
-    instance.start(ledger)
-    assert instance.died() is None
-    assert "LOG: database system was not properly shut down; automatic recovery in progress" in instance.log()
-    (checked,) = of(Checked, talk(instance, ledger, CheckPhase()))
-    counted = next(c for c in checked.conditions if c.name == "rows_match_acknowledged")
-    assert "70" in counted.detail  # by this process nothing was acknowledged, and so many rows are there
-    instance.release()
-    assert instance.died() is None
-    ledger.close()
-    assert not ledger.path.exists()  # nothing in it was left open
-
-
-def test_strangers_files_are_not_made_a_database(engine: Engine, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "precious").write_text("data")
-    with pytest.raises(CellFailed, match="data is not empty"):
-        engine.create(tmp_path, {})
-    assert (tmp_path / "data" / "precious").read_text() == "data"
-
-
-def test_a_server_that_cannot_start_says_why(adopt: Adopt, ledger: Ledger) -> None:
-    instance = adopt()
-    (instance.directory / "data" / "global" / "pg_control").unlink()
-    with pytest.raises(CellFailed, match=r"the server ended with code \d+ while it started: .*pg_control"):
-        instance.start(ledger)
-    assert instance.died() is None
-    assert "pg_control" in instance.log()
 
 
 def test_passwords_are_random_and_nobody_else_reads_them(engine: Engine, template: Path, adopt: Adopt) -> None:
