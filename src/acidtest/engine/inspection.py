@@ -103,6 +103,12 @@ class Reads(Generic[Answer]):
     cold_s: float | None  # None where nothing was timed
     warm_s: float | None
 
+    def time(self, statistics: DatabaseStatistics, began: float) -> DatabaseStatistics:
+        """The statistics with these times, and with how long all of it took since ``began``."""
+        statistics.took_s = time.monotonic() - began
+        statistics.read_s_cold, statistics.read_s_warm = self.cold_s, self.warm_s
+        return statistics
+
 
 def timed_reads(read: Callable[[], Answer], forget: Forget | None) -> Reads[Answer]:
     """Read once, or, where the file cache can be emptied, cold and then warm. The opening of a session counts too."""

@@ -18,7 +18,7 @@ from acidtest.engine.base import Launcher
 from acidtest.engine.compare import Answers
 from acidtest.engine.firebird import services, wire
 from acidtest.engine.firebird.engine import LEVELS, FirebirdRemote, FirebirdTarget, refuse_contradictions
-from acidtest.engine.firebird.instance import EITHER, ISOLATION_MODES, columns, lock_timeout_said
+from acidtest.engine.firebird.instance import EITHER, ISOLATION_MODES, OF_DATABASE, columns, lock_timeout_said
 from acidtest.engine.firebird.instruments import COUNTERS, SHARED_CACHE, figures_of_cache
 from acidtest.engine.firebird.runtime import LIBRARY, Runtime
 from acidtest.engine.firebird.versions import CONF, VERSIONS, config_said, flag, specs_of
@@ -40,12 +40,7 @@ from acidtest.journal.protocol import Inspection, Settings
 NEWEST = list(VERSIONS)[-1]
 
 Said = Callable[[str], str]
-# By our name the column with the answer, and how it reads in our words.
-OF_DATABASE: Mapping[str, tuple[str, Said]] = {
-    "page_size": ("mon$page_size", str),
-    "page_buffers": ("mon$page_buffers", str),
-    "forced_writes": ("mon$forced_writes", flag),
-}
+# By our name the column with the answer, and how it reads in our words; as OF_DATABASE has them.
 OF_TRANSACTIONS: Mapping[str, tuple[str, Said]] = {
     "isolation": ("mon$isolation_mode", lambda mode: {"1": "snapshot"}.get(mode, "read_committed")),
     "lock_timeout_s": ("mon$lock_timeout", lock_timeout_said),

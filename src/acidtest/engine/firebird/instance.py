@@ -13,7 +13,7 @@ import re
 import subprocess
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,13 @@ ISOLATION_MODES = {  # MON$TRANSACTIONS.MON$ISOLATION_MODE
     "2": "read committed, record version",
     "3": "read committed, no record version",
     "4": "read committed, read consistency",
+}
+
+# Of MON$DATABASE, by our name: the column with the answer, and how it reads in our words.
+OF_DATABASE: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "page_size": ("mon$page_size", str),
+    "page_buffers": ("mon$page_buffers", str),
+    "forced_writes": ("mon$forced_writes", flag),
 }
 
 # The engine's words for pages that are not what they must be; other words may have other causes.
@@ -205,13 +212,11 @@ class FirebirdInstance(Instance):
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
         asked = {name: spoken(value) for name, value in self._settings.items()}
-        forced = given.compare(
-            "forced_writes", asked["forced_writes"], "MON$DATABASE", answer="mon$forced_writes", translate=flag
-        )
         settings = [
-            given.compare("page_size", asked["page_size"], "MON$DATABASE", answer="mon$page_size"),
-            given.compare("page_buffers", asked.get("page_buffers"), "MON$DATABASE", answer="mon$page_buffers"),
-            forced,
+            *(
+                given.compare(name, asked.get(name), "MON$DATABASE", answer=column, translate=translate)
+                for name, (column, translate) in OF_DATABASE.items()
+            ),
             self._header(),
             given.compare(
                 "isolation",

@@ -187,8 +187,7 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         super().__init__(engine, directory, settings, durability)
         self._sockets = SocketDirectory(self._server_root, USERS, USERS_PATH_MAX)
         # What the server prints joins what it logs.
-        self._server_log = self._server_root / engine.log_name
-        self._server = Server(engine.id, self._server_log)
+        self._server = Server(engine.id, self._server_root / engine.log_name)
         self._password = password()
         self._port = 0
         self._listens: tuple[str, int] | None = None  # there, and not at a free port of this machine's own address
@@ -232,10 +231,6 @@ class ServerInstance(ServedInstance, FirebirdInstance):
     def stands_beside(self, command: list[str], port: int) -> None:
         """From the next start on this runs beside the server, and listens on ``port``; nothing does without one."""
         self._beside_by = command, port
-
-    @property
-    def runs(self) -> bool:
-        return self._server.pid is not None
 
     def stop(self) -> None:
         """End it in order, as ``seal`` does, where it runs. Raises CellFailed."""
@@ -343,13 +338,10 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         super().seal()
 
     def log(self) -> str:
-        return log.worth_reading(log_tail(self._server_log))
-
-    def log_file(self) -> Path | None:
-        return self._server_log
+        return log.worth_reading(log_tail(self._server.log))
 
     def log_findings(self) -> list[str]:
-        return log.findings(self._server_log)
+        return log.findings(self._server.log)
 
     def lose_power(self) -> None:
         self._beside.kill()

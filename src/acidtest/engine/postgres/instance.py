@@ -125,7 +125,7 @@ class PostgresInstance(ServedInstance):
         self._programs = programs
         self._specs = specs_of(version)
         self.directory = directory.absolute()
-        self._data = self.directory / "data"
+        self.data = self.directory / "data"
         flushed, commit = LEVELS[durability] if durability else (False, "off")
         self._settings = filled(self._specs, {"fsync": flushed, **settings, "synchronous_commit": commit})
         if durability is None:
@@ -140,14 +140,6 @@ class PostgresInstance(ServedInstance):
         self._part: dict[str, str] = {}  # parameters of the part that it plays among several servers
         self._listens = ""  # at this address beside its socket
 
-    @property
-    def data(self) -> Path:
-        return self._data
-
-    @property
-    def runs(self) -> bool:
-        return self._server.pid is not None
-
     def play(self, parameters: Mapping[str, str], *, commit: str, listens: str = "") -> None:
         """From the next ``configure`` and ``start`` on it has these parameters too, and this synchronous_commit, and
         listens at this address beside its socket."""
@@ -160,18 +152,18 @@ class PostgresInstance(ServedInstance):
 
     def let_in(self, line: str) -> None:
         """Add a line to ``pg_hba.conf``."""
-        with (self._data / "pg_hba.conf").open("a", encoding="utf-8") as file:
+        with (self.data / "pg_hba.conf").open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
     def promote(self) -> None:
         """Make a server of its own of a standby that runs, and wait for it; see pg_ctl(1). Raises CellFailed."""
-        ended = self._ran("pg_ctl", "promote", "-w", "-t", str(int(START_S)), "-D", str(self._data), stdin="")
+        ended = self._ran("pg_ctl", "promote", "-w", "-t", str(int(START_S)), "-D", str(self.data), stdin="")
         if ended.returncode != 0:
             said = " / ".join((ended.stderr or ended.stdout).split("\n")).strip(" /")
             raise CellFailed(f"{self._id}: the standby could not be promoted: {said or ended.returncode}")
 
     def create(self) -> None:
-        empty_directory(self._id, self._data)
+        empty_directory(self._id, self.data)
         checksums = self._settings.get("data_checksums")
         self._run(
             "initdb", "--no-sync", "--username=postgres", "--auth=scram-sha-256", "--pwfile=/dev/stdin",
@@ -179,13 +171,13 @@ class PostgresInstance(ServedInstance):
             *(["--data-checksums"] if checksums else []),
             # Off is the default, and there is no option for it, before 18.
             *(["--no-data-checksums"] if checksums is False and self._version.major >= 18 else []),
-            "-D", str(self._data), stdin=password(),
+            "-D", str(self.data), stdin=password(),
         )  # fmt: skip
-        (self._data / "pg_hba.conf").write_text(
+        (self.data / "pg_hba.conf").write_text(
             f"local {NAME} {NAME} scram-sha-256\nhost {NAME} {NAME} 127.0.0.1/32 scram-sha-256\n", encoding="utf-8"
         )
         self._write(LOADING)
-        secret = self._data / PASSWORD_FILE
+        secret = self.data / PASSWORD_FILE
         secret.touch(mode=0o600)
         secret.write_text(password(), encoding="utf-8")
         role = f"create role {NAME} login password '{secret.read_text(encoding='utf-8')}'"
@@ -199,13 +191,13 @@ class PostgresInstance(ServedInstance):
         if self._settings.get("wal_level") == "minimal":
             parameters["max_wal_senders"] = "0"
         self._write(parameters | self._part)
-        fsync_path(self._data / "postgresql.auto.conf")
-        fsync_path(self._data)
+        fsync_path(self.data / "postgresql.auto.conf")
+        fsync_path(self.data)
 
     def _write(self, parameters: Mapping[str, str]) -> None:
         # When one process crashes the server would end all others, start them anew and go on: it is to end instead.
         lines = {**parameters, "restart_after_crash": "off", "log_line_prefix": LINE_PREFIX, **LOGGED}
-        (self._data / "postgresql.auto.conf").write_text(
+        (self.data / "postgresql.auto.conf").write_text(
             "".join(f"{name} = '{value}'\n" for name, value in lines.items()), encoding="utf-8"
         )
 
@@ -214,7 +206,7 @@ class PostgresInstance(ServedInstance):
         self._run("postgres", *self._single(database), stdin="\n".join(statements) + "\n")
 
     def _single(self, database: str) -> list[str]:
-        return ["--single", "-D", str(self._data), "-c", "exit_on_error=on", "-c", "log_checkpoints=off", database]
+        return ["--single", "-D", str(self.data), "-c", "exit_on_error=on", "-c", "log_checkpoints=off", database]
 
     def _ran(self, program: str, *arguments: str, stdin: str) -> subprocess.CompletedProcess[str]:
         command = as_ordinary_user([str(self._programs / program), *arguments])
@@ -257,7 +249,7 @@ class PostgresInstance(ServedInstance):
         if self._settings["tls"]:
             self._tls = tls.make(self.directory, self._address)
             options |= {"ssl": "on", "ssl_cert_file": self._tls.certificate, "ssl_key_file": self._tls.key}
-        command = [str(self._programs / "postgres"), "-D", str(self._data)]
+        command = [str(self._programs / "postgres"), "-D", str(self.data)]
         command += [f"--{name}={value}" for name, value in options.items()]
         self._server.start(launcher, as_ordinary_user(command), environment=self._environment, ready=self._answers)
         self._shared = _shared_memory(self._server.pid)
@@ -271,7 +263,7 @@ class PostgresInstance(ServedInstance):
 
     def _pid_file(self) -> list[str]:
         try:
-            return (self._data / "postmaster.pid").read_text(encoding="utf-8", errors="replace").splitlines()
+            return (self.data / "postmaster.pid").read_text(encoding="utf-8", errors="replace").splitlines()
         except FileNotFoundError:
             return []
 
@@ -288,14 +280,14 @@ class PostgresInstance(ServedInstance):
             time.sleep(0.02)
 
     def database_files(self) -> list[Path]:
-        return [self._data]
+        return [self.data]
 
     def data_files(self) -> list[Path]:
         # A directory for each database, by its number; ours was made last.
-        return [max((self._data / "base").glob("[0-9]*"), key=lambda path: int(path.name))]
+        return [max((self.data / "base").glob("[0-9]*"), key=lambda path: int(path.name))]
 
     def log_files(self) -> list[Path]:
-        return [self._data / "pg_wal"]
+        return [self.data / "pg_wal"]
 
     def log_limit_bytes(self, settings: Sequence[SettingInForce]) -> int | None:
         megabytes = number_in_force(settings, "max_wal_size_mb")
@@ -307,7 +299,7 @@ class PostgresInstance(ServedInstance):
             host=self._address if self._settings["connection"] == "tcp" else str(self._sockets.path),
             port=self._port,
             user=NAME,
-            password=(self._data / PASSWORD_FILE).read_text(encoding="utf-8"),
+            password=(self.data / PASSWORD_FILE).read_text(encoding="utf-8"),
             database=NAME,
             setup=[f"set default_transaction_isolation = '{isolation}'"],
             pipeline=bool(self._settings["pipeline"]),
@@ -349,13 +341,10 @@ class PostgresInstance(ServedInstance):
         """Stop the server in order; leave tables with statistics and nothing for autovacuum to do, all on the drive."""
         self._server.stop(signal.SIGINT)  # "fast": ends sessions, writes everything
         self._alone(NAME, "vacuum (freeze, analyze)")
-        sync_filesystem(self._data)
+        sync_filesystem(self.data)
 
     def log(self) -> str:
         return "\n".join(self._worth_reading()).encode()[-LOG_BYTES:].decode(errors="ignore")
-
-    def log_file(self) -> Path | None:
-        return self._server.log
 
     def log_findings(self) -> list[str]:
         return [f"The engine wrote to its log: {line[:200]}" for line in self._worth_reading()[:FINDINGS_MAX]]
@@ -410,10 +399,7 @@ class PostgresInstance(ServedInstance):
         self.start(self._launcher)
         ask = clearly(self._id, ask, self.died)
         reads = timed_reads(partial(ask, inspection.READ), forget)
-        figures = inspection.of_pgstattuple(reads.answer, ask)
-        return figures.model_copy(
-            update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
-        )
+        return reads.time(inspection.of_pgstattuple(reads.answer, ask), began)
 
     def release(self) -> None:
         try:

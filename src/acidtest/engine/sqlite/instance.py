@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -111,14 +112,15 @@ class SqliteInstance(Instance):
             return None
         return int(size) * (page_bytes if unit == "pages" else 1024) * sessions
 
+    def _own(self, pragma: str) -> list[str]:
+        """What the lab's own SQLite, whose file format is the same, answers to a pragma. Raises sqlite3.Error."""
+        with closing(sqlite3.connect(self.directory / FILE)) as database:
+            return [str(row[0]) for row in database.execute(f"pragma {pragma}")]
+
     def seal(self) -> None:
         try:
-            database = sqlite3.connect(self.directory / FILE)
-            try:
-                database.execute("pragma wal_checkpoint(truncate)")
-                database.execute("pragma journal_mode = delete")
-            finally:
-                database.close()
+            self._own("wal_checkpoint(truncate)")
+            self._own("journal_mode = delete")
         except sqlite3.Error as error:  # of a build that writes another format
             raise CellFailed(f"{self.directory / FILE}: could not be sealed with Python's SQLite: {error}") from None
         fsync_path(self.directory / FILE)
@@ -127,11 +129,7 @@ class SqliteInstance(Instance):
     def stop(self) -> None:
         """Nothing runs; what lies in its log is written into the database, as the end of the last session would do."""
         try:
-            database = sqlite3.connect(self.directory / FILE)
-            try:
-                database.execute("pragma wal_checkpoint(truncate)")
-            finally:
-                database.close()
+            self._own("wal_checkpoint(truncate)")
         except sqlite3.Error as error:
             raise CellFailed(f"{self.directory / FILE}: {error}") from None
 
@@ -139,14 +137,10 @@ class SqliteInstance(Instance):
         return ""
 
     def integrity(self, ask: Ask) -> Integrity:
-        """With the lab's own SQLite, whose file format is the same; see https://sqlite.org/pragma.html."""
+        """See https://sqlite.org/pragma.html."""
         check = "PRAGMA integrity_check"
         try:
-            database = sqlite3.connect(self.directory / FILE)
-            try:
-                messages = [str(row[0]) for row in database.execute("pragma integrity_check")]
-            finally:
-                database.close()
+            messages = self._own("integrity_check")
         except sqlite3.OperationalError as error:
             return Integrity(holds="unknown", check=check, said=str(error))
         except sqlite3.DatabaseError as error:  # "database disk image is malformed", "file is not a database"
@@ -167,14 +161,8 @@ class SqliteInstance(Instance):
                 "build it with SQLITE_ENABLE_DBSTAT_VTAB, or write statistics = false in [growth]",
             ) from None
         figures = inspection.of_dbstat(self._id, reads.answer, ask)
-        return figures.model_copy(
-            update={
-                "bytes": sum(file.stat().st_size for file in self.directory.glob(f"{FILE}*")),
-                "took_s": time.monotonic() - began,
-                "read_s_cold": reads.cold_s,
-                "read_s_warm": reads.warm_s,
-            }
-        )
+        figures.bytes = sum(file.stat().st_size for file in self.directory.glob(f"{FILE}*"))
+        return reads.time(figures, began)
 
     def release(self) -> None:
         pass
