@@ -26,6 +26,7 @@ import select
 import struct
 import sys
 import time
+from collections.abc import Callable
 
 ANSWER_BYTES = 256  # of the version: it answers at most that many
 STATUS = ctypes.c_ssize_t * 20  # ISC_STATUS_ARRAY
@@ -203,5 +204,5 @@ def _string(tag: int, text: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    do = {"version": version, "validate": validate, "trace": trace}[sys.argv[1]]
+    do: Callable[..., int] = {"version": version, "validate": validate, "trace": trace}[sys.argv[1]]
     os._exit(do(*sys.argv[2:]))  # a library of 3.0 may crash while it is unloaded, when all is done
