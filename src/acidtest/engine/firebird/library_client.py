@@ -204,5 +204,5 @@ def _string(tag: int, text: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    do: Callable[..., int] = {"version": version, "validate": validate, "trace": trace}[sys.argv[1]]
-    os._exit(do(*sys.argv[2:]))  # a library of 3.0 may crash while it is unloaded, when all is done
+    commands: dict[str, Callable[..., int]] = {"version": version, "validate": validate, "trace": trace}
+    os._exit(commands[sys.argv[1]](*sys.argv[2:]))  # a library of 3.0 may crash while it is unloaded, when all is done

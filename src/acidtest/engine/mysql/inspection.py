@@ -26,6 +26,7 @@ from acidtest.engine.inspection import (
 from acidtest.errors import CellFailed
 from acidtest.formats.innodb import Tablespace, Tree
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, Scalar, TableStatistics, Transactions
+from acidtest.words import counted
 
 PRIMARY = "PRIMARY"
 INDEXES = (
@@ -319,7 +320,8 @@ def _listed(
             if bytes_ >= FREE_MIN_PAGES * page_bytes and 100 * bytes_ >= FREE_MIN_PERCENT * (bytes_ + used)
         ],
         "without_primary_key": [
-            f"{table}: about {records:,} rows" for table, records in sorted(keyless, key=lambda table: -table[1])
+            f"{table}: about {counted(records, 'row')}"
+            for table, records in sorted(keyless, key=lambda table: -table[1])
         ],
         "other_engines": [
             f"{table}: {engine}, {number(bytes_) / 1e6:,.1f} MB"
