@@ -88,12 +88,12 @@ def test_the_model_agrees_until_something_is_planted(engine: Engine, loading: In
 
 def paths_are_forced(instance: Instance, ledger: Ledger) -> None:
     """A server that plans by cost follows the settings that stand before the statements."""
-    of = statements("postgres")
-    natural = [*of["naturally"], "explain " + of["natural"][0]]
+    texts = statements("postgres")
+    natural = [*texts["naturally"], "explain " + texts["natural"][0]]
     names = {"by_key": "history_rows_key", "by_group": "history_rows_group", "by_unique": "history_rows_unique",
              "by_owner": "history_rows_owner", "entries": "history_rows_group"}  # fmt: skip
-    by_index = [*of["by_indexes"], *("explain " + of[name][0] for name in names)]
-    looked_up = "explain " + of["looked_up"][0].format(ids=", ".join(map(str, range(200))))
+    by_index = [*texts["by_indexes"], *("explain " + texts[name][0] for name in names)]
+    looked_up = "explain " + texts["looked_up"][0].format(ids=", ".join(map(str, range(200))))
     answers = [
         "\n".join(str(row[0]) for row in event.rows)
         for event in of(Answered, told(instance, ledger, AskPhase(questions=[*natural, *by_index, looked_up])))
