@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from acidtest.journal.models import NOT_APPLICABLE
-
-if TYPE_CHECKING:
-    from acidtest.report.results import Line
+from acidtest.report.line import Line
+from acidtest.report.table import short
 
 PLAIN = ("engine", "durability")  # what varies but these is seen at a glance in the table itself
 
@@ -31,11 +29,6 @@ class Grid:
         title = f"{short(self.down)} by {short(self.across)}"
         fixed = ", ".join(f"{short(factor)} {level}" for factor, level in self.fixed.items())
         return f"{title}, {fixed}" if fixed else title
-
-
-def short(factor: str) -> str:
-    """A factor's name without its family."""
-    return factor.rpartition(".")[2]
 
 
 def grids(

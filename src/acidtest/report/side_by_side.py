@@ -17,9 +17,9 @@ from acidtest.analysis.summary import ratio as ratio_of
 from acidtest.errors import BadInput
 from acidtest.journal.models import DamagedLine, Journal
 from acidtest.report import verdicts
-from acidtest.report.fitted import Column, print_fitted
+from acidtest.report.line import name_of
 from acidtest.report.numbers import interval, number, percent
-from acidtest.report.results import name_of
+from acidtest.report.table import Column, Table, print_table
 from acidtest.words import counted
 from acidtest.workload import unit as unit_of
 
@@ -92,7 +92,7 @@ def print_pairs(columns: Sequence[Column], pairs: Sequence[Any], console: Consol
         Column("95 %", lambda pair: interval(pair.ratio, 100), drop=1),
         Column("B is", lambda pair: pair.judged.verdict, right=False),
     ]
-    print_fitted([*columns, *compared], pairs, console, "--json has all")
+    print_table(Table([*columns, *compared], pairs), console, "--json has all")
     for sentence in verdicts.explained(pair.judged for pair in pairs):
         console.print(sentence, style="dim", markup=False, highlight=False)
 

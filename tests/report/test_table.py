@@ -12,11 +12,12 @@ from rich.console import Console
 
 import factory
 from acidtest.journal.models import OwnReport
-from acidtest.report import fitted, terminal
-from acidtest.report.fitted import Column, print_fitted
+from acidtest.report import engine_work
+from acidtest.report import table as tables
 from acidtest.report.growth_terminal import print_growth
 from acidtest.report.results import results
 from acidtest.report.side_by_side import side_by_side
+from acidtest.report.table import Column, Table, print_table
 from acidtest.report.terminal import print_results
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def test_no_name_and_no_figure_is_cut_at_any_width(width: int, names: list[str])
         Column("left out", lambda row: row[2], right=False, drop=1),
     ]
     on = console(width)
-    print_fitted(columns, rows, on)
+    print_table(Table(columns, rows), on)
     text = printed(on)
     assert "…" not in text
     for name, figure, _ in rows:
@@ -66,13 +67,13 @@ def test_two_runs_side_by_side_lose_no_level_and_no_figure(width: int) -> None:
 
 def test_every_column_has_a_heading(monkeypatch: pytest.MonkeyPatch) -> None:
     heads: list[str] = []
-    grid = fitted._grid
+    grid = tables._grid
 
-    def watched(rows, columns):
-        heads.extend(column.head for column in columns)
-        return grid(rows, columns)
+    def watched(shown):
+        heads.extend(column.head for column, _ in shown)
+        return grid(shown)
 
-    monkeypatch.setattr(fitted, "_grid", watched)
+    monkeypatch.setattr(tables, "_grid", watched)
     (table,) = results(factory.growing(repetitions=2)).tables
     run, cuts = factory.priced()
     for found in (
@@ -93,7 +94,8 @@ def test_the_first_columns_of_a_databases_own_report_stay(width: int) -> None:
     heads = [f"head_{letter}" for letter in "abcdefgh"]
     report = OwnReport(title="what it did", columns=heads, rows=[[f"{n}00" for n in range(1, 9)]], by_kind=False)
     on = console(width)
-    terminal._print_own_reports(Mock(lines=[Mock(label="sqlite", own_reports=[report])]), on)
+    for table in engine_work.own_reports([Mock(label="sqlite", own_reports=[report])], parts=False):
+        print_table(table, on)
     text, _, left_out = " ".join(printed(on).split()).partition("A wider terminal also shows")
     assert all(f"{n}00" in text for n in range(1, 6))
     assert "head h" in left_out

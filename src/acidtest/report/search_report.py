@@ -1,17 +1,23 @@
-"""Searches in a terminal: a line a combination with its highest rate, the answer in words, and every rate offered."""
+"""Searches in a terminal and on a page: the highest rate of each combination, the answer in words, every rate."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from acidtest.analysis.search import Search, figures
-from acidtest.report.fitted import Column, print_fitted
+from acidtest.journal.models import SettingInForce
+from acidtest.report import search_chart
 from acidtest.report.numbers import number
-from acidtest.report.search import Line, RateLine, SearchResults, rate, rate_lines, sentences, spread
+from acidtest.report.page import fill
+from acidtest.report.pictures import Picture
+from acidtest.report.search import Line, RateLine, SearchResults, answers, rate, rate_lines, sentences, spread
+from acidtest.report.table import Cell, Column, Table, of_levels, print_table
 from acidtest.report.unchecked import print_unchecked
 
-STYLES = {"higher": "green", "lower": "red"}
+TONES = {"higher": "faster", "lower": "slower"}
 EVERY_RATE_MAX = 3  # combinations of which each rate is shown; the page has those of more
 
 
@@ -20,9 +26,8 @@ def print_searches(found: SearchResults, console: Console) -> None:
     console.print()
     console.print(Text(found.title, style="bold"))
     console.print(f"Highest rate with {found.limit}", style="dim", markup=False)
-    if found.lines:
-        console.print()
-        print_fitted(columns(found), found.lines, console)
+    console.print()
+    print_table(highest(found), console)
     for sentence in found.undecided:
         console.print(sentence, style="dim", markup=False)
     for line in found.lines:
@@ -33,7 +38,7 @@ def print_searches(found: SearchResults, console: Console) -> None:
             console.print(sentence, markup=False)
         if len(found.lines) <= EVERY_RATE_MAX and line.search.rates:
             console.print()
-            print_fitted(rate_columns(line.search), rate_lines(line.search), console)
+            print_table(every_rate(line.search), console)
     console.print()
     if found.base:
         console.print(f"Base (= 100): {', '.join(found.base.values())}.", style="dim", soft_wrap=True)
@@ -44,13 +49,37 @@ def print_searches(found: SearchResults, console: Console) -> None:
     print_unchecked(found.unchecked, console)
 
 
-def columns(found: SearchResults) -> list[Column]:
-    """Of the table of combinations; the highest ``drop`` goes first where there is no room."""
+def write_search_page(found: SearchResults, path: Path, pictures: list[Picture] | None = None) -> None:
+    """Write the page to ``path``, whole or not at all; its charts are added to ``pictures``."""
+    drawn = search_chart.load(found)
+    fill(
+        "search.html.j2",
+        found.journal,
+        path,
+        {"load": drawn} if drawn else {},
+        answers(found),
+        settings=_settings(found),
+        bad=[line.search.broken for line in found.lines if line.search.broken],
+        missing=found.missing,
+        found=found,
+        highest=highest(found),
+        every_rate=every_rate,
+        sentences=sentences,
+        pictures=pictures,
+        limits_said=search_chart.limits_said(found),
+    )
+
+
+def _settings(found: SearchResults) -> list[tuple[str, list[SettingInForce]]]:
+    def first(search: Search) -> list[SettingInForce]:
+        return next((one.settings for one in search.recordings if one.settings), [])
+
+    return [(line.label, settings) for line in found.lines if (settings := first(line.search))]
+
+
+def highest(found: SearchResults) -> Table:
+    """Of each combination the highest rate that holds."""
     shown = [
-        Column(factor, lambda line, factor=factor: line.search.levels[factor], right=False)  # type: ignore[misc]
-        for factor in found.factors
-    ]
-    shown += [
         Column("highest/s", lambda line: rate(line.rate_per_s)),
         Column("not at", lambda line: rate(line.refuted_per_s)),
     ]
@@ -73,7 +102,13 @@ def columns(found: SearchResults) -> list[Column]:
         Column("runs", lambda line: f"{len(line.search.taken):,}", drop=6),
         Column("ends at", lambda line: line.ends, right=False),
     ]
-    return shown
+    base = f"; base (= 100): {', '.join(found.base.values())}" if found.base else ""
+    return Table(
+        of_levels(found.factors, shown, lambda line: line.search.levels),
+        found.lines,
+        "beside",
+        caption=f"Transactions a second that hold the limit, and the next rate that does not{base}",
+    )
 
 
 def _there(line: Line, clause: int) -> str:
@@ -87,18 +122,18 @@ def _bounds(line: Line) -> str:
     return f"{number(one.low)} – {number(one.high)}"
 
 
-def _verdict(line: Line) -> Text:
-    return Text("base" if line.is_base else line.verdict, style=STYLES.get(line.verdict, ""))
+def _verdict(line: Line) -> Cell:
+    return Cell("base" if line.is_base else line.verdict, TONES.get(line.verdict, ""))
 
 
-def rate_columns(search: Search) -> list[Column]:
-    """Of the table of one combination's rates."""
+def every_rate(search: Search) -> Table:
+    """Of one combination."""
 
-    def said(one: RateLine) -> Text:
-        return Text(one.said, style="green" if one.said.startswith("holds") else "red" if one.rate.refuted else "")
+    def said(one: RateLine) -> Cell:
+        return Cell(one.said, "faster" if one.said.startswith("holds") else "slower" if one.rate.refuted else "")
 
     clauses = search.asked.limit.clauses
-    return [
+    columns = [
         Column("offered/s", lambda one: one.offered),
         Column("of closed loop", lambda one: one.share, drop=4),
         Column("served/s", lambda one: one.served, drop=1),
@@ -110,3 +145,4 @@ def rate_columns(search: Search) -> list[Column]:
         Column("runs", lambda one: one.runs, drop=3),
         Column("says", said, right=False),
     ]
+    return Table(columns, rate_lines(search), "beside")
