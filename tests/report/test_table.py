@@ -17,7 +17,7 @@ from acidtest.report import table as tables
 from acidtest.report.growth_terminal import print_growth
 from acidtest.report.results import results
 from acidtest.report.side_by_side import side_by_side
-from acidtest.report.table import Column, Table, print_table
+from acidtest.report.table import Cell, Column, Table, on_page, page_section, print_table
 from acidtest.report.terminal import print_results
 
 pytestmark = pytest.mark.slow
@@ -99,3 +99,31 @@ def test_the_first_columns_of_a_databases_own_report_stay(width: int) -> None:
     text, _, left_out = " ".join(printed(on).split()).partition("A wider terminal also shows")
     assert all(f"{n}00" in text for n in range(1, 6))
     assert "head h" in left_out
+
+
+def test_a_page_has_what_a_terminal_has_not() -> None:
+    columns = [
+        Column("row", lambda row: row, right=False),
+        Column("rate", lambda row: Cell("–", "bad", why='needs "5"', marks={2: "a warning"})),
+        Column("only here", lambda row: "&", only="page"),
+        Column("only there", lambda row: "there", only="terminal"),
+    ]
+    table = Table(columns, ["<b>"], "of-rows", "Rows", explained="short", page_explained="long", notes=["missing"])
+    page = page_section(table)
+    assert "&lt;b&gt;" in page and "<b>" not in page and "&amp;" in page
+    assert 'class="n bad"' in page and "needs &#34;5&#34;" in page and 'href="#note-2"' in page and "a warning" in page
+    assert "long" in page and "short" not in page and "missing" in page and "there" not in page
+    assert table.heads == ["row", "rate", "only here"]
+    assert table.texts == [["<b>", "–", "&"]]
+    on = console(80)
+    print_table(table, on)
+    text = printed(on)
+    assert "<b>" in text and "–²" in text and "there" in text and "only here" not in text
+    assert "short" in text and "long" not in text and "missing" in text
+
+
+def test_nothing_is_said_of_a_table_without_rows() -> None:
+    empty = Table([Column("row", str)], [], "of-rows", "Rows", said=["said"], explained="explained")
+    on = console(80)
+    print_table(empty, on)
+    assert printed(on) == "" == on_page(empty) == page_section(empty)

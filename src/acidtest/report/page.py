@@ -32,6 +32,7 @@ from acidtest.report import (
     growth_tables,
     omission_table,
     operations,
+    pivot,
     replays,
     risks,
     run_tables,
@@ -64,7 +65,7 @@ def write_page(results: Results, path: Path, pictures: list[Picture] | None = No
     fill("page.html.j2", results.journal, path, plots(results), _answers(results), settings=_settings(results),
          bad=results.bad, missing=missing, place_notes=results.notes_of, results=results, calls=calls,
          commit_cost=commit_cost.table(results.commit_costs), engine_work=engine_work, fleet=fleet,
-         generators=generators, risks=risks, shapes=shapes, replays=replays, growth_tables=growth_tables,
+         generators=generators, risks=risks, shapes=shapes, replays=replays, growth_tables=growth_tables, pivot=pivot,
          omissions=omission_table.table(results.omissions), run_tables=run_tables, statements=statements,
          statistics_tables=statistics_tables, sizes=sizes, verdicts_of=verdicts,
          landmarks=growth_charts.marks, tints=charts.tints, pictures=pictures, **cuts)  # fmt: skip

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
+from statistics import median
 
 from rich.console import Console
 from rich.text import Text
 
-from acidtest.analysis.search import Search, figures
+from acidtest.analysis.search import Rate, Search, figures
 from acidtest.journal.models import SettingInForce
+from acidtest.limits import Clause
 from acidtest.report import search_chart
 from acidtest.report.numbers import number
 from acidtest.report.page import fill
 from acidtest.report.pictures import Picture
-from acidtest.report.search import Line, RateLine, SearchResults, answers, rate, rate_lines, sentences, spread
-from acidtest.report.table import Cell, Column, Table, of_levels, print_table
+from acidtest.report.search import WHY, Line, SearchResults, answers, part_of, rate, sentences, spread
+from acidtest.report.table import NOTHING, Cell, Column, Table, print_table
 from acidtest.report.unchecked import print_unchecked
 
 TONES = {"higher": "faster", "lower": "slower"}
@@ -80,12 +84,16 @@ def _settings(found: SearchResults) -> list[tuple[str, list[SettingInForce]]]:
 def highest(found: SearchResults) -> Table:
     """Of each combination the highest rate that holds."""
     shown = [
+        Column(factor, lambda line, factor=factor: line.search.levels[factor], right=False)  # type: ignore[misc]
+        for factor in found.factors
+    ]
+    shown += [
         Column("highest/s", lambda line: rate(line.rate_per_s)),
         Column("not at", lambda line: rate(line.refuted_per_s)),
     ]
     if found.base:
         shown += [
-            Column("base=100", lambda line: number(line.relative.value) if line.relative else "–"),
+            Column("base=100", lambda line: number(line.relative.value) if line.relative else NOTHING),
             Column("bounds", _bounds, drop=1),
             Column("against the base", _verdict, right=False, drop=2),
         ]
@@ -95,7 +103,7 @@ def highest(found: SearchResults) -> Table:
         for n, clause in enumerate(clauses)
     ]
     shown += [
-        Column("knee/s", lambda line: rate(knee.rate_per_s) if (knee := line.search.knee()) else "–", drop=4),
+        Column("knee/s", lambda line: rate(knee.rate_per_s) if (knee := line.search.knee()) else NOTHING, drop=4),
         Column(
             "closed loop/s", lambda line: rate(line.search.closed.served_per_s if line.search.closed else None), drop=5
         ),
@@ -104,7 +112,7 @@ def highest(found: SearchResults) -> Table:
     ]
     base = f"; base (= 100): {', '.join(found.base.values())}" if found.base else ""
     return Table(
-        of_levels(found.factors, shown, lambda line: line.search.levels),
+        shown,
         found.lines,
         "beside",
         caption=f"Transactions a second that hold the limit, and the next rate that does not{base}",
@@ -112,13 +120,13 @@ def highest(found: SearchResults) -> Table:
 
 
 def _there(line: Line, clause: int) -> str:
-    return spread(figures(line.search.confirmed, clause, "confirming")) if line.search.confirmed else "–"
+    return spread(figures(line.search.confirmed, clause, "confirming")) if line.search.confirmed else NOTHING
 
 
 def _bounds(line: Line) -> str:
     one = line.relative
     if line.is_base or one is None or one.low is None or one.high is None:
-        return "–"
+        return NOTHING
     return f"{number(one.low)} – {number(one.high)}"
 
 
@@ -127,22 +135,47 @@ def _verdict(line: Line) -> Cell:
 
 
 def every_rate(search: Search) -> Table:
-    """Of one combination."""
+    """Of one combination, ascending."""
+    closed = search.closed.served_per_s if search.closed else 0
 
-    def said(one: RateLine) -> Cell:
-        return Cell(one.said, "faster" if one.said.startswith("holds") else "slower" if one.rate.refuted else "")
+    def clause_column(n: int, clause: Clause) -> Column:
+        return Column(f"{clause.figure} ms", lambda one: _range(figures(one, n)))
 
-    clauses = search.asked.limit.clauses
+    def p50(one: Rate) -> str:
+        value = median(of.run.p50_ms for of in one.taken)
+        return number(value if isfinite(value) else None)
+
+    def said(one: Rate) -> Cell:
+        words = _holds(one, search.asked.rules.confirmations)
+        return Cell(words, "faster" if words.startswith("holds") else "slower" if one.refuted else "")
+
     columns = [
-        Column("offered/s", lambda one: one.offered),
-        Column("of closed loop", lambda one: one.share, drop=4),
-        Column("served/s", lambda one: one.served, drop=1),
-        Column("median ms", lambda one: one.p50, drop=2),
-        *(
-            Column(f"{clause.figure} ms", lambda one, n=n: one.figure(n))  # type: ignore[misc]
-            for n, clause in enumerate(clauses)
-        ),
-        Column("runs", lambda one: one.runs, drop=3),
+        Column("offered/s", lambda one: rate(one.rate_per_s)),
+        Column("of closed loop", lambda one: part_of(one.rate_per_s, closed), drop=4),
+        Column("served/s", lambda one: rate(median(of.run.served_per_s for of in one.taken)), drop=1),
+        Column("median ms", p50, drop=2),
+        *(clause_column(n, clause) for n, clause in enumerate(search.asked.limit.clauses)),
+        Column("runs", lambda one: f"{len(one.taken):,}", drop=3),
         Column("says", said, right=False),
     ]
-    return Table(columns, rate_lines(search), "beside")
+    return Table(columns, search.rates, "beside")
+
+
+def _range(values: Sequence[float]) -> str:
+    if not values:
+        return "unanswered"
+    low, high = number(min(values)), number(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _holds(one: Rate, wanted: int) -> str:
+    """Whether it does, where so many confirmations are ``wanted``."""
+    if one.refuted:
+        return WHY[one.why or "limit"].partition(":")[0]
+    if one.confirmed(wanted):
+        return f"holds, {len(one.fresh):,} of {len(one.fresh):,}"
+    if one.aside:
+        return "held when tried again"
+    if one.fresh:
+        return f"held in {len(one.fresh):,} of {wanted:,}"
+    return "held once" if one.clearly_holds else "near the limit"

@@ -24,7 +24,7 @@ STYLES = {
     "faster": "green", "slower": "red", "survived": "green", "lost": "bold red", "lost announced": "red",
     "unknown": "yellow", "bad": "red", "soft": "dim", "strong": "bold",
 }  # fmt: skip
-TAGS = {"strong": ("strong", ""), "code": ("code", "")}  # a tone -> an element of a page and its class
+TAGS = ("strong", "code")  # tones that are elements of a page
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Cell:
     why: str = ""  # why there is no number, or what it rests on; a page tells it where somebody points
     marks: Mapping[int, str] = field(default_factory=dict)  # the warnings that concern it, by number
     more: Sequence[str] = ()  # lines beneath it, on a page
+    tint: str = ""  # its background there
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _print_rows(table: Table, console: Console, whole: str) -> None:
 
     Figures and names that have to be typed are never cut: a terminal that is too narrow for those alone breaks lines.
     """
-    shown = [(column, [_styled(column.of(row)) for row in table.rows]) for column in table.on("terminal")]
+    shown = _shown(table)
     left_out: list[str] = []
     while (widest := _width(shown, console)) > console.width:
         least = max(shown, key=lambda one: one[0].drop)
@@ -168,6 +169,15 @@ def _print_rows(table: Table, console: Console, whole: str) -> None:
         console.print(
             f"A wider terminal also shows {', '.join(sorted(left_out))}{whole and f'; {whole}'}.", style="dim"
         )
+
+
+def fits(table: Table, console: Console) -> bool:
+    """Whether a terminal is wide enough for all of its columns."""
+    return _width(_shown(table), console) <= console.width
+
+
+def _shown(table: Table) -> list[tuple[Column, list[Text]]]:
+    return [(column, [_styled(column.of(row)) for row in table.rows]) for column in table.on("terminal")]
 
 
 def _width(shown: Sequence[tuple[Column, list[Text]]], console: Console) -> int:
@@ -229,17 +239,20 @@ def _row(cells: Sequence[tuple[Column, Cell]]) -> Markup:
     made = []
     for place, (column, cell) in enumerate(cells):
         is_name = not column.right and (place == 0 or column.typed)
-        tag, of = ("span", "name") if is_name else TAGS.get(cell.tone, ("", ""))
+        tones = cell.tone.split()
+        tag = "span" if is_name else next((tone for tone in tones if tone in TAGS), "")
         inside = Markup("<br>").join(cell.text.split("\n"))
-        inside = _element(tag, inside, of) if tag else inside
+        inside = _element(tag, inside, "name" if is_name else "") if tag else inside
         inside += Markup("").join(Markup('<br><span class="soft">{}</span>').format(line) for line in cell.more)
         inside += Markup("").join(
             Markup('<sup><a href="#note-{0}" title="{1}" aria-label="warning {0}">{0}</a></sup>').format(n, warning)
             for n, warning in cell.marks.items()
         )
-        classes = " ".join(filter(None, ("n" if column.right else "", "" if cell.tone in TAGS else cell.tone)))
-        why = Markup(' title="{}"').format(cell.why) if cell.why else Markup("")
-        made.append(_element("td" if place else "th", inside, classes, why if place else Markup(' scope="row"') + why))
+        classes = " ".join([*(["n"] if column.right else []), *(tone for tone in tones if tone not in TAGS)])
+        more = Markup("") if place else Markup(' scope="row"')
+        more += Markup(' title="{}"').format(cell.why) if cell.why else ""
+        more += Markup(' style="background: {}"').format(cell.tint) if cell.tint else ""
+        made.append(_element("td" if place else "th", inside, classes, more))
     return Markup("<tr>{}</tr>").format(Markup("").join(made))
 
 

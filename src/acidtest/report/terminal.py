@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -17,6 +18,7 @@ from acidtest.report import (
     generators,
     growth_tables,
     omission_table,
+    pivot,
     replays,
     risks,
     run_tables,
@@ -25,15 +27,12 @@ from acidtest.report import (
     verdicts,
 )
 from acidtest.report.growth import Growth
-from acidtest.report.line import Line
-from acidtest.report.numbers import interval, number, percent
-from acidtest.report.pivot import Grid as Pivot
 from acidtest.report.results import Results, Table, not_run
-from acidtest.report.table import STYLES, marked, print_table, short
+from acidtest.report.table import NOTHING, fits, marked, print_table
+from acidtest.report.table import Table as Shown
 from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted
 
-MARKS = {"faster": "▲", "slower": "▼"}
 LINES_MAX = 24  # of a table whose figures stand in grids as well
 
 
@@ -128,68 +127,28 @@ def _print_grids(results: Results, table: Table, console: Console) -> None:
         title = Text(grid.title, style="bold").append(f" ({unit})", style="not bold dim")
         console.print(title.append(marked(sorted(of_all)), style="not bold yellow"))
         apart = set.union(*notes) - of_all if notes else set()
-        for shown in _fitted(grid, bool(results.base), apart, console):
-            console.print(shown)
-    if results.base and any(line.verdict in MARKS for grid in table.grids for line in grid.cells.values()):
+        relative = bool(results.base)
+        made = partial(pivot.table, grid, table.counted, relative, apart=apart)
+        for shown in _fitted(grid, relative, made, console):
+            print_table(replace(shown, page_title=""), console)
+    if results.base and any(line.verdict in pivot.MARKS for grid in table.grids for line in grid.cells.values()):
         console.print(
             "▲ faster, ▼ slower than the base; others: no difference shown, or not told, as said above.", style="dim"
         )
 
 
-def _fitted(grid: Pivot, relative: bool, apart: Collection[int], console: Console) -> list[Grid]:
+def _fitted(grid: pivot.Grid, relative: bool, made: Callable[..., Shown], console: Console) -> list[Shown]:
     """The grid whole, if need be without intervals; where it is too wide even so, in pieces side by side."""
-    unbounded = console.options.update_width(10_000)
-
-    def fits(one: Grid) -> bool:
-        return Measurement.get(console, unbounded, one).maximum <= console.width
-
-    bounds = any(_bounds(line, relative) != "–" for line in grid.cells.values())
-    whole = [
-        _pivoted(grid, grid.columns, relative, apart, with_bounds)
-        for with_bounds in ([True, False] if bounds else [False])
-    ]
-    if any(map(fits, whole)):
-        return [next(filter(fits, whole))]
-    pieces: list[Grid] = []
+    bounds = any(pivot.bounds_of(line, relative) != NOTHING for line in grid.cells.values())
+    if fits(whole := made(bounds=bounds), console):
+        return [whole]
+    pieces: list[Shown] = []
     left = grid.columns
     while left:
-        many = next((n for n in range(len(left), 1, -1) if fits(_pivoted(grid, left[:n], relative, apart, False))), 1)
-        pieces.append(_pivoted(grid, left[:many], relative, apart, False))
+        many = next((n for n in range(len(left), 1, -1) if fits(made(columns=left[:n], bounds=False), console)), 1)
+        pieces.append(made(columns=left[:many], bounds=False))
         left = left[many:]
     return pieces
-
-
-def _pivoted(grid: Pivot, columns: tuple[str, ...], relative: bool, apart: Collection[int], bounds: bool) -> Grid:
-    shown = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    shown.add_column(short(grid.down), overflow="fold")
-    for column in columns:
-        shown.add_column(column, justify="right", overflow="fold")
-        if bounds:
-            shown.add_column("95 %", no_wrap=True, header_style="dim", style="dim")
-    for row in grid.rows:
-        cells: list[Text] = []
-        for column in columns:
-            line = grid.cells.get((row, column))
-            cells.append(_pivot_cell(line, relative, apart))
-            if bounds:
-                cells.append(Text(_bounds(line, relative) if line else ""))
-        shown.add_row(Text(row), *cells)
-    return shown
-
-
-def _pivot_cell(line: Line | None, relative: bool, apart: Collection[int]) -> Text:
-    if line is None or not line.row.done:
-        return Text("–" if line is None else "none", style="dim")
-    value = percent(line.relative) if relative else number(line.goodput.median)
-    mark = MARKS.get(line.verdict, " " if relative else "")
-    style = "bold" if line.is_base else STYLES.get(line.verdict, "dim" if line.verdict == "cannot tell" else "")
-    return Text(value + mark, style=style).append(marked(n for n in line.notes if n in apart), style="yellow")
-
-
-def _bounds(line: Line, relative: bool) -> str:
-    if relative:
-        return "–" if line.is_base else interval(line.relative, 100)
-    return interval(line.goodput)
 
 
 def _note(position: int, text: str) -> Grid:
