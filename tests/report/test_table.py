@@ -69,9 +69,9 @@ def test_every_column_has_a_heading(monkeypatch: pytest.MonkeyPatch) -> None:
     heads: list[str] = []
     grid = tables._grid
 
-    def watched(shown):
+    def watched(shown, width):
         heads.extend(column.head for column, _ in shown)
-        return grid(shown)
+        return grid(shown, width)
 
     monkeypatch.setattr(tables, "_grid", watched)
     (table,) = results(factory.growing(repetitions=2)).tables

@@ -26,7 +26,7 @@ def table(risks: Sequence[LevelRisk]) -> Table:
     columns = [
         Column("level", lambda one: one.level if is_new(one) else "", right=False, typed=True, only="terminal"),
         Column("level", lambda one: one.level, right=False, only="page"),
-        Column("engines", engines, right=False, only="terminal"),
+        Column("engines", engines, right=False, narrow=True, only="terminal"),
         Column("engines", lambda one: ", ".join(one.engines), right=False, only="page"),
         Column("may be lost", sentence, right=False),
     ]

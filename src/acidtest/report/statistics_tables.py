@@ -83,10 +83,10 @@ class StatisticsTables:
 
     def _marked(self, columns: Sequence[Column], rows: Sequence[Any]) -> Table:
         name, *others = columns
-        first = replace(name, cell=lambda row: Cell(row.name, "unknown" if self._stands_out(row) else ""))
+        first = replace(name, cell=lambda row: Cell(row.name, "unknown" if self.stands_out(row) else ""))
         return Table([first, *others], rows, "statistics")
 
-    def _stands_out(self, row: TableStatistics | IndexStatistics) -> bool:
+    def stands_out(self, row: TableStatistics | IndexStatistics) -> bool:
         """Whether something of it is unusual."""
         of = f"index {row.name} of {row.table}" if isinstance(row, IndexStatistics) else f"table {row.name}"
         return any(one.where == of for one in self.unusual)

@@ -46,6 +46,7 @@ class Column:
     right: bool = True
     drop: int = 0  # where the terminal is too narrow, the highest goes first; 0 stays
     typed: bool = False  # a name that a user has to type
+    narrow: bool = False  # at most a quarter of a terminal, so that there is room for the words beside it
     only: Literal["", "page", "terminal"] = ""  # where it stands; "" in both
 
     @property
@@ -157,7 +158,7 @@ def _print_rows(table: Table, console: Console, whole: str) -> None:
             break
         shown.remove(least)
         left_out.append(least[0].head)
-    grid = _grid(shown)
+    grid = _grid(shown, console.width)
     grid.show_header = table.headed
     folded = _width([one for one in shown if one[0].unbroken], console) + sum(
         GAP + FOLDED for column, _ in shown if not column.unbroken
@@ -181,14 +182,15 @@ def _shown(table: Table) -> list[tuple[Column, list[Text]]]:
 
 
 def _width(shown: Sequence[tuple[Column, list[Text]]], console: Console) -> int:
-    return Measurement.get(console, console.options.update_width(10_000), _grid(shown)).maximum
+    return Measurement.get(console, console.options.update_width(10_000), _grid(shown, console.width)).maximum
 
 
-def _grid(shown: Sequence[tuple[Column, list[Text]]]) -> Grid:
+def _grid(shown: Sequence[tuple[Column, list[Text]]], width: int) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for column, _ in shown:
         justify: JustifyMethod = "right" if column.right else "left"
-        grid.add_column(column.head, justify=justify, no_wrap=column.unbroken, overflow="fold")
+        most = max(width // 4, 16) if column.narrow else None
+        grid.add_column(column.head, justify=justify, no_wrap=column.unbroken, overflow="fold", max_width=most)
     for row in zip(*(cells for _, cells in shown), strict=True):
         grid.add_row(*row)
     return grid
@@ -219,7 +221,7 @@ def page_section(table: Table) -> Markup:
     if not table.rows:
         return Markup("")
     return Markup('<section aria-labelledby="{0}"><h2 id="{0}">{1}</h2>\n{2}{3}</section>\n').format(
-        f"{table.name}-title", table.title, page_rows(table), _page_said(table)
+        table.name, table.title, page_rows(table), _page_said(table)
     )
 
 
