@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,55 @@ def test_no_crate_passes_on_all_of_another() -> None:
     """What a crate offers is listed by name, so that the cut between two crates can be read."""
     sources = [source for source in RIG.glob("*/src/**/*.rs") if re.search(r"pub use .*\*", source.read_text())]
     assert sources == []
+
+
+TESTS, COMMENTS = re.compile(r"#\[cfg\(test\)\]\n(?:pub )?mod tests \{"), re.compile(r"//[^\n]*")
+PATH = re.compile(r"\b(crate|super|self)(?=::)((?:::\w+)*)(?:::\{([^;]*)\})?")
+
+
+def uses(source: str) -> set[tuple[str, ...]]:
+    """The paths that a file names by ``crate``, ``super`` or ``self``, its tests apart."""
+    source = COMMENTS.sub("", TESTS.split(source)[0])
+    found = set()
+    for first, rest, group in PATH.findall(source):
+        names = re.findall(r"\w+", re.sub(r"\{.*?\}", "", group)) or [""]
+        found |= {(first, *rest.split("::")[1:], *filter(None, [name])) for name in names}
+    return found
+
+
+def imports(crate: Path) -> dict[Path, set[Path]]:
+    """Which files of a crate take something from which. A file of a folder may use its folder's ``mod.rs``."""
+    root = crate / "lib.rs" if (crate / "lib.rs").exists() else crate / "main.rs"
+    modules: dict[tuple[str, ...], Path] = {(): root}
+    for file in crate.rglob("*.rs"):
+        path = file.relative_to(crate).with_suffix("").parts
+        if path not in (("lib",), ("main",), ("tests",)):
+            modules[path[:-1] if path[-1] == "mod" else path] = file
+    offered = {
+        name: (module,)
+        for module, names in re.findall(r"pub use (\w+)::(\{[^}]*\}|\w+);", root.read_text())
+        for name in re.findall(r"\w+", names)
+    }
+    taken: dict[Path, set[Path]] = {file: set() for file in modules.values()}
+    for module, file in modules.items():
+        for first, *rest in uses(file.read_text()):
+            at = {"crate": (), "self": module, "super": module[:-1]}[first]
+            up = sum(name == "super" for name in rest)
+            path = (*at[: len(at) - up], *rest[up:])
+            if path[:1] not in modules:
+                path = offered.get("".join(path[:1]), path)
+            while path not in modules:
+                path = path[:-1]
+            if path != module and (path == () or module[: len(path)] != path):
+                taken[file].add(modules[path])
+    own = re.sub(r"pub use [^;]*;", "", COMMENTS.sub("", TESTS.split(root.read_text())[0]))
+    taken[root] |= {
+        file for path, file in modules.items() if len(path) == 1 and re.search(rf"(?<![\w:]){path[0]}::", own)
+    }
+    return taken
+
+
+@pytest.mark.parametrize("name", sorted(ARROWS))
+def test_the_files_of_a_crate_use_one_another_in_one_direction(name: str) -> None:
+    crate = Path(PACKAGES[name]["manifest_path"]).parent / "src"
+    TopologicalSorter(imports(crate)).prepare()  # CycleError names the circle

@@ -6,12 +6,11 @@
 //!
 //! Nothing here allocates after `new`.
 
-use super::medium::{Medium, Region};
+use super::medium::{Medium, Region, BLOCK};
 use protocol::CutKeeps;
 use rand::{Rng, RngExt};
 use std::io;
 
-pub const BLOCK: usize = 4096;
 const SECTOR: usize = 512;
 const NONE: u32 = u32::MAX;
 
@@ -142,7 +141,7 @@ impl<M: Medium> Cache<M> {
         self.slots.get(self.oldest as usize).map(|slot| (slot.block, slot.since_ns))
     }
 
-    /// An unsettled block by lot.
+    /// An unsettled block at random.
     pub fn any(&self, lot: &mut impl Rng) -> Option<u32> {
         let nth = lot.random_range(0..self.blocks().max(1));
         self.held().nth(nth).map(|slot| self.slots[slot as usize].block)
@@ -167,7 +166,7 @@ impl<M: Medium> Cache<M> {
     }
 
     /// Takes a write and returns its number. What was unsettled up to write `settling` is settled where this one
-    /// replaces it: somebody is being told that it is safe. The caller has seen to the room.
+    /// replaces it: its flush is being acknowledged. The caller has seen to the room.
     pub fn write(&mut self, at: u64, from: &[u8], now_ns: u64, settling: u64, torn: bool) -> io::Result<u64> {
         self.number += 1;
         let end = at + from.len() as u64;
@@ -373,13 +372,13 @@ impl<M: Medium> Cache<M> {
     }
 
     /// Tells the blocks that differ from the disk as it was kept, or with `whole` those that are not zero.
-    pub fn each_block(&self, whole: bool, told: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+    pub fn each_block(&self, whole: bool, take: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
         let mut bytes = [0; BLOCK];
         for block in 0..self.slot_of.len() {
             if whole || self.snapshot.as_ref().is_some_and(|snapshot| snapshot.differs(block)) {
                 self.medium.read((block * BLOCK) as u64, &mut bytes)?;
                 if !whole || bytes.iter().any(|byte| *byte != 0) {
-                    told((block * BLOCK) as u64, &bytes)?;
+                    take((block * BLOCK) as u64, &bytes)?;
                 }
             }
         }

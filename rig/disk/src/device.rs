@@ -1,6 +1,6 @@
 //! Requests through /dev/fuse: a read brings one, a write answers it.
 
-use super::front::Channel;
+use super::channel::Channel;
 use super::medium::Region;
 use super::wire::{self, Answer, Head};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
@@ -90,7 +90,7 @@ impl Device {
 }
 
 fn rings_are_enabled() -> bool {
-    std::fs::read("/sys/module/fuse/parameters/enable_uring").is_ok_and(|told| told.starts_with(b"Y"))
+    std::fs::read("/sys/module/fuse/parameters/enable_uring").is_ok_and(|read| read.starts_with(b"Y"))
 }
 
 impl From<OwnedFd> for Device {
@@ -102,6 +102,16 @@ impl From<OwnedFd> for Device {
 impl From<Device> for OwnedFd {
     fn from(device: Device) -> Self {
         device.0
+    }
+}
+
+/// Takes the mount away.
+pub fn unmount(point: &Path) -> io::Result<()> {
+    let point = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(point.as_os_str()))?;
+    // SAFETY: a text that lives until the call is over.
+    match unsafe { libc::umount2(point.as_ptr(), 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -175,13 +185,13 @@ impl Channel for Requests {
         let found = self.looking.as_mut().filter(|_| self.length <= SMALL).and_then(|(looking, device)| {
             looking.until(|| match rustix::io::read(&*device, &mut *room) {
                 Err(Errno::AGAIN) => None,
-                told => Some(told),
+                read => Some(read),
             })
         });
         self.was_looked_for = found.is_some();
-        let mut told = found.unwrap_or(Err(Errno::AGAIN));
+        let mut read = found.unwrap_or(Err(Errno::AGAIN));
         loop {
-            match told {
+            match read {
                 Ok(length) => {
                     self.length = length;
                     return true;
@@ -190,7 +200,7 @@ impl Channel for Requests {
                 Err(_) => return false,
             }
             self.was_looked_for = false;
-            told = rustix::io::read(&self.device, &mut *room);
+            read = rustix::io::read(&self.device, &mut *room);
         }
     }
 

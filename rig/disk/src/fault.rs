@@ -14,26 +14,9 @@
 //! All but `ignore-write-through`, `reorder` and `stop` may say when, counting requests of their kind from the moment the fault is there:
 //! `5` (the fifth), `every 3rd`, `after 10`, `at 1048576` (whatever touches that byte), `at 1048576 once`.
 
-use super::rule::{self, NoRule, Rule, Watcher};
+use super::rule::{self, NoRule, Op, Rule, Watcher};
 use std::fmt;
 use std::str::FromStr;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
-    Read,
-    Write,
-    Flush,
-    /// What a write with FUA ends with on a device that has none: it makes that write durable.
-    WriteThrough,
-}
-
-impl Op {
-    /// Whether a fault on requests of kind `mine` strikes this one. As far as a loop device tells, the end of a write with
-    /// FUA is a flush like any other.
-    pub fn is(self, mine: Op) -> bool {
-        self == mine || (self == Op::WriteThrough && mine == Op::Flush)
-    }
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
@@ -105,7 +88,7 @@ pub struct Active {
 }
 
 impl Active {
-    /// `seed` is for what a rule draws by lot without a seed of its own.
+    /// `seed` is for what a rule draws at random without its own seed.
     pub fn new(fault: Fault, seed: u64) -> Self {
         let watcher = match &fault {
             Fault::Rule(rule) => Some(Watcher::new(rule, seed)),

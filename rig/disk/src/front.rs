@@ -4,13 +4,13 @@
 //! short: nothing between a request and its answer may ask for memory, or both wait for ever. So the kernel's protocol is
 //! spoken here, into buffers that are there from the start: [`super::device`] and [`super::ring`].
 
-use super::device::{Device, Looking, Requests};
+use super::channel::Channel;
+use super::device::{unmount, Device, Looking, Requests};
 use super::log::Log;
 use super::medium::Medium;
 use super::model::{Disk, Finished, Ticket};
 use super::ring;
 use super::through::Watch;
-use super::unmount;
 use super::wire::{self, Answer, Head};
 use measure::monotonic_ns;
 use std::io::{self, Error};
@@ -82,7 +82,7 @@ impl<M: Medium + Send + 'static> Served<M> {
         self.log.as_ref()
     }
 
-    /// From now on flushes that only end writes with FUA are told apart, by the block device over the file.
+    /// From now on flushes that only end writes with FUA are distinguished, by the block device over the file.
     pub fn watch(&self, device: (u32, u32)) -> anyhow::Result<()> {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         if !watch.as_ref().is_some_and(|watch| watch.is_over(device)) {
@@ -204,22 +204,6 @@ impl<M: Medium + Send + 'static> Served<M> {
     }
 }
 
-/// Where requests come from and their answers go, one request at a time.
-pub trait Channel {
-    /// Waits for a request. False: the connection has ended.
-    fn next(&mut self) -> bool;
-    fn head(&self) -> Head;
-    /// What the operation says of itself: a struct of the kernel's that is named after it.
-    fn argument(&self) -> &[u8];
-    /// What is looked up, and a byte 0.
-    fn name(&self) -> &[u8];
-    /// Bytes of a write, or room for those of a read.
-    fn data(&mut self, length: usize) -> &mut [u8];
-    fn answer(&mut self, answer: &mut Answer);
-    /// What `data` holds is the answer to a read.
-    fn answer_data(&mut self, unique: u64, length: usize);
-}
-
 /// Serves until the connection ends. `in_turn`: others serve beside this one, and the disk does one thing at a time.
 fn serve<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Channel, in_turn: bool) {
     while channel.next() {
@@ -298,8 +282,8 @@ fn within((at, length): (u64, u32), size: u64) -> (u64, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::{Cache, BLOCK};
-    use crate::medium::Memory;
+    use crate::cache::Cache;
+    use crate::medium::{Memory, BLOCK};
     use crate::timing::Timing;
     use protocol::{DiskBattery, DiskTiming, DiskTimingName};
     use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,9 +1,10 @@
-//! The simulated disk: one file in a file system of our own, for a loop device to lie on. `acidtest-disk`, or `acidtest-rig disk`,
+//! The simulated disk: one file in our own file system, for a loop device to lie on. `acidtest-disk`, or `acidtest-rig disk`,
 //! serves it and follows commands; see the protocol.
 //!
 //! [`cache`], [`timing`], [`fault`] and [`model`] are the disk as pure functions; [`front`] is what the kernel talks to.
 
 mod cache;
+mod channel;
 mod device;
 mod fault;
 mod front;
@@ -21,14 +22,16 @@ mod timing;
 mod wire;
 
 use anyhow::{anyhow, bail, Context, Result};
-use cache::{Cache, Snapshot, BLOCK};
+use cache::{Cache, Snapshot};
+use device::unmount;
 use fault::Fault;
 use front::Served;
 use log::{Log, Recorded, Writes};
 use measure::monotonic_ns;
-use medium::{FileMedium, Medium, Memory};
+use medium::{FileMedium, Medium, Memory, BLOCK};
 use model::{Disk, FAULTS_MAX};
 use protocol::{DiskAnswer, DiskBattery, DiskCommand, DiskSpec, DiskState, DiskTimingName, PROTOCOL};
+use socket::answer;
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -57,7 +60,7 @@ docs/DISK.md tells how to use it, docs/SIMULATED-DISK.md what it does, docs/FORM
 
 Exit codes: 0 done, 1 the disk could not be made or does not answer (the message says why), 2 bad arguments.";
 
-/// Obeys the command line of `program`, a process of its own; answers how it ends.
+/// Obeys the command line of `program`, a separate process; answers how it ends.
 pub fn command(program: &str, arguments: &[String]) -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let said = match arguments[..] {
@@ -391,13 +394,6 @@ impl<M: Medium + Send + 'static> Commanded<M> {
     }
 }
 
-fn answer(to: &mut impl Write, reply: &DiskAnswer) -> io::Result<()> {
-    let mut line = serde_json::to_vec(reply)?;
-    line.push(b'\n');
-    to.write_all(&line)?;
-    to.flush()
-}
-
 /// Of linux/prctl.h.
 const PR_SET_IO_FLUSHER: libc::c_int = 57;
 
@@ -423,15 +419,6 @@ fn connection_of(point: &Path) -> Result<u64> {
     let told =
         statx(CWD, point, AtFlags::STATX_DONT_SYNC, StatxFlags::empty()).context("looking at what was mounted")?;
     Ok(u64::from(told.stx_dev_minor))
-}
-
-fn unmount(point: &Path) -> io::Result<()> {
-    let point = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(point.as_os_str()))?;
-    // SAFETY: a text that lives until the call is over.
-    match unsafe { libc::umount2(point.as_ptr(), 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 fn available_bytes() -> Option<u64> {

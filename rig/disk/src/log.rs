@@ -70,7 +70,7 @@ impl Writes {
     }
 }
 
-/// Takes records without allocating; a thread of its own writes them to the file.
+/// Takes records without allocating; its own thread writes them to the file.
 #[derive(Clone)]
 pub struct Log(Arc<Shared>);
 

@@ -1,12 +1,14 @@
 //! Where the disk's content lies: memory that is there before it is needed, or a file.
 
-use super::cache::BLOCK;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;
 use std::ops::{Deref, DerefMut, Range};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+/// What is kept and lost as a whole.
+pub const BLOCK: usize = 4096;
 
 /// What reads give, and beside it the past of some blocks, one in each slot. Which of it would survive is for the cache to
 /// know. Slots are empty at first; places within a block are bytes from its start.
@@ -207,7 +209,7 @@ impl Medium for Memory {
     }
 }
 
-/// A file, past the page cache where that can be: a write of ours must not wait for pages that wait for us.
+/// A file, past the page cache where that can be: our write must not wait for pages that wait for us.
 pub struct FileMedium {
     file: Twice,
     slots: Region,

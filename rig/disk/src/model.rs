@@ -4,9 +4,9 @@
 //! at its beginning; what it promises, at its end: a cut in between may take it back.
 
 use super::cache::{Cache, Snapshot};
-use super::fault::{Active, Fault, Op};
+use super::fault::{Active, Fault};
 use super::medium::Medium;
-use super::rule::Act;
+use super::rule::{Act, Op};
 use super::timing::Timing;
 use measure::Latencies;
 use protocol::{CutKeeps, DiskBattery, DiskCount, DiskCut, DiskPower, DiskStats, FaultCount, GhostFlushes};
@@ -80,7 +80,7 @@ enum End {
     Ghostly,
 }
 
-/// What became of a finished request.
+/// The outcome of a finished request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finished {
     Done,
@@ -301,7 +301,7 @@ impl<M: Medium> Disk<M> {
         })
     }
 
-    /// A cut by a fault: what is drawn by lot is drawn by the disk's own seed.
+    /// A cut by a fault: what is drawn at random is drawn by the disk's own seed.
     fn fail_power(&mut self, keep: CutKeeps, now: u64) {
         let _ = self.cut(keep, self.seed, GhostFlushes::Succeed, now); // it has power: a fault has struck
     }
@@ -385,11 +385,11 @@ impl<M: Medium> Disk<M> {
     }
 
     /// See [`Cache::each_block`].
-    pub fn each_block(&self, whole: bool, told: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+    pub fn each_block(&self, whole: bool, take: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
         if self.power == DiskPower::Ghost {
             return Err(io::Error::other("the disk is cut: revive it first"));
         }
-        self.cache.each_block(whole, told)
+        self.cache.each_block(whole, take)
     }
 
     /// Puts bytes onto the medium, as the past of the disk.
@@ -539,7 +539,7 @@ impl<M: Medium> Disk<M> {
         }
     }
 
-    /// Turns so many bits of a range, drawn by lot.
+    /// Turns so many bits of a range, drawn at random.
     fn rot(&mut self, bits: u32, at: u64, length: u64) -> io::Result<()> {
         if length == 0 {
             return Ok(());

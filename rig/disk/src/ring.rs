@@ -3,11 +3,11 @@
 //! 7.42 on for the structs.
 //!
 //! The kernel has a queue for each processor, and puts a request into that of the processor that it comes from. Each is
-//! served by a thread of its own on that processor: a request is not carried to another one, whose sleep would have to be
+//! served by its own thread on that processor: a request is not carried to another one, whose sleep would have to be
 //! ended first.
 
+use super::channel::Channel;
 use super::device::Device;
-use super::front::Channel;
 use super::medium::Region;
 use super::processors;
 use super::wire::{self, Answer, Head};

@@ -9,7 +9,6 @@
 //! `and` asks its parts from the left and stops at the first that does not hold, `or` at the first that does; `once`,
 //! `nth`, `every`, `after` and `randomly` count only the requests about which they are asked. docs/DISK.md has the words.
 
-use super::fault::Op;
 use protocol::CutKeeps;
 use rand::{RngExt as _, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -26,6 +25,23 @@ const FACTOR_MAX: f64 = 10_000.0;
 /// Whatever calls sync(2) on this machine waits as long as the disk does.
 const TIME_MAX_NS: u64 = 60_000_000_000;
 const SECTOR: u64 = 512;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    Read,
+    Write,
+    Flush,
+    /// What a write with FUA ends with on a device that has none: it makes that write durable.
+    WriteThrough,
+}
+
+impl Op {
+    /// Whether a fault on requests of kind `mine` strikes this one. As far as a loop device tells, the end of a write with
+    /// FUA is a flush like any other.
+    pub fn is(self, mine: Op) -> bool {
+        self == mine || (self == Op::WriteThrough && mine == Op::Flush)
+    }
+}
 
 /// What Linux's block layer tells apart (blk_errors of block/blk-core.c). A loop device makes EIO of any that a flush has.
 const ERRORS: [(&str, i32); 8] = [
@@ -573,11 +589,11 @@ mod tests {
             };
             let conditions: Vec<When> = parts.iter().map(one).collect();
             for request in &requests {
-                let said = |when: When| holds(&mut asked(&when, 1), ops[request.0], request.1, request.2);
+                let holds_for = |when: When| holds(&mut asked(&when, 1), ops[request.0], request.1, request.2);
                 let truths: Vec<bool> = parts.iter().map(|part| truth(part, request)).collect();
-                prop_assert_eq!(said(When::And(conditions.clone())), truths.iter().all(|one| *one));
-                prop_assert_eq!(said(When::Or(conditions.clone())), truths.iter().any(|one| *one));
-                prop_assert_eq!(said(When::Not(Box::new(conditions[0].clone()))), !truths[0]);
+                prop_assert_eq!(holds_for(When::And(conditions.clone())), truths.iter().all(|one| *one));
+                prop_assert_eq!(holds_for(When::Or(conditions.clone())), truths.iter().any(|one| *one));
+                prop_assert_eq!(holds_for(When::Not(Box::new(conditions[0].clone()))), !truths[0]);
             }
         }
     }

@@ -1,6 +1,5 @@
 //! The control socket: lines of commands from any number of programs, each answered by a line.
 
-use super::answer;
 use anyhow::{bail, Context, Result};
 use protocol::DiskAnswer;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -18,7 +17,15 @@ const LINE_MAX: u64 = 16 << 20;
 const PROGRAMS_MAX: usize = 64;
 const STACK_BYTES: usize = 512 << 10;
 
-/// Whoever may write to the socket commands the disk: its owner alone.
+/// Writes an answer, as a line.
+pub fn answer(to: &mut impl Write, reply: &DiskAnswer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(reply)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
+}
+
+/// Only the owner of the socket may write to it, and so command the disk.
 pub fn bind(path: &Path) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(path)?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
@@ -70,8 +77,8 @@ fn talk(program: &UnixStream, reply: &impl Fn(&str) -> (DiskAnswer, bool)) -> io
         if lines.by_ref().take(LINE_MAX).read_line(&mut line)? == 0 {
             return Ok(false);
         }
-        let (said, ends) = reply(&line);
-        answer(&mut &*program, &said)?;
+        let (reply_line, ends) = reply(&line);
+        answer(&mut &*program, &reply_line)?;
         if ends {
             return Ok(true);
         }
@@ -87,12 +94,12 @@ pub fn tell(path: &Path, line: Option<&str>) -> Result<()> {
         let mut sent = BufWriter::new(&disk);
         writeln!(sent, "{}", line.trim_end())?;
         sent.flush()?;
-        let mut said = String::new();
-        if answers.read_line(&mut said)? == 0 {
+        let mut reply_line = String::new();
+        if answers.read_line(&mut reply_line)? == 0 {
             bail!("the disk at {} ended without an answer", path.display());
         }
-        failed |= said.starts_with("{\"answer\":\"failed\"");
-        print!("{said}");
+        failed |= reply_line.starts_with("{\"answer\":\"failed\"");
+        print!("{reply_line}");
         Ok(io::stdout().flush()?)
     };
     match line {

@@ -1,7 +1,7 @@
 //! What a disk promises, against a plain account of every version that every sector ever had.
 
-use super::cache::{Cache, Snapshot, BLOCK};
-use super::medium::Memory;
+use super::cache::{Cache, Snapshot};
+use super::medium::{Memory, BLOCK};
 use super::model::{Disk, Finished, Ticket};
 use super::timing::Timing;
 use proptest::prelude::*;

@@ -137,7 +137,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Takes all events out; whether one of them asks for a flush that stands for no FUA.
+    /// Takes all events out; whether one of them asks for a flush that means no FUA.
     fn drain(&mut self, substitutes: &Range<u64>) -> bool {
         let (head, mut tail) = (self.at(HEAD_AT).load(Ordering::Acquire), self.at(TAIL_AT).load(Ordering::Relaxed));
         let mut asked = false;

@@ -10,7 +10,7 @@
 //!
 //! All times are nanoseconds and whole: two runs agree to the last digit.
 
-use super::cache::BLOCK;
+use super::medium::BLOCK;
 use protocol::{DiskTiming, DiskTimingName};
 
 const MS: f64 = 1e6;

@@ -19,7 +19,7 @@ pub enum Datum {
 pub type Worked<T> = std::result::Result<T, String>;
 
 impl Datum {
-    /// The value that text stands for where a query has answered it, or a user has written it: a number where it is one.
+    /// The value of a text that a query has answered or a user has written: a number where it is one.
     pub fn read(text: &str) -> Datum {
         let digits = text.strip_prefix('-').unwrap_or(text);
         if digits.starts_with(|first: char| first.is_ascii_digit()) || digits.starts_with('.') {

@@ -59,7 +59,7 @@ impl Names {
         }
     }
 
-    /// What `rows(TABLE)` stands for.
+    /// What `rows(TABLE)` means.
     pub fn rows(&self, table: &str) -> Option<i64> {
         self.rows.get(&table.to_ascii_lowercase()).copied()
     }

@@ -73,7 +73,7 @@ pub enum Command {
     Release,
 }
 
-/// What becomes of the rows that a statement answers.
+/// What happens to the rows that a statement answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum After {
     Nothing,

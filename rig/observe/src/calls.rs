@@ -1,5 +1,7 @@
 //! The system calls that matter to a database's files, by their kernel names, and one such call as it was seen.
 
+use anyhow::Result;
+
 /// What a call does to a file, and which of its arguments say how.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -192,6 +194,14 @@ impl Halves {
             descriptor_path: None,
         })
     }
+}
+
+/// One means of observation at work.
+pub trait Source {
+    /// What was seen since the last time, each thread's calls in order.
+    fn take(&mut self, out: &mut Vec<Seen>) -> Result<()>;
+    /// Ends; answers how much was lost on the way.
+    fn finish(self: Box<Self>, out: &mut Vec<Seen>) -> Result<u64>;
 }
 
 #[cfg(test)]

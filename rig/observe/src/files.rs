@@ -388,7 +388,7 @@ impl<P: Processes> Book<P> {
         if let Some((pid, _)) = self.threads.get(&tid) {
             return *pid;
         }
-        // One that has ended already is the only process's, if there is but one, or else a process of its own.
+        // One that has ended already is the only process's, if there is but one, or else a separate process.
         let only = if self.known.len() == 1 { self.known.iter().next().copied() } else { None };
         let (pid, name) = self.processes.thread(tid).unwrap_or((only.unwrap_or(tid), String::new()));
         self.threads.insert(tid, (pid, name));
@@ -535,9 +535,9 @@ impl<P: Processes> Book<P> {
     }
 }
 
-/// Stands for a file that was open for so short a time that its name could not be asked for.
+/// The name of a file that was open for so short a time that its name could not be asked for.
 pub const UNSEEN: &str = "?";
-/// Stands for calls whose file the kernel does not show.
+/// The name for calls whose file the kernel does not show.
 const BESIDE: &str = "*";
 /// O_LARGEFILE as the kernel keeps it; the C library calls it 0 where every file may be large.
 const LARGE_FILE: u64 = 0o100_000;
@@ -731,48 +731,48 @@ mod tests {
     #[test]
     fn hints_are_told_with_their_file() {
         let mut book = Book::new(Table);
-        let told = |book: &mut Book<Table>, name, args: &[u64], ret| {
+        let hint = |book: &mut Book<Table>, name, args: &[u64], ret| {
             let act = book.apply(&call(11, name, args, ret))?;
             Some((book.name(act.file.unwrap()).to_string(), act.how.words(), act.offset, act.bytes))
         };
         let is = |path: &str, how: &str, offset, bytes| Some((path.to_string(), how.to_string(), offset, bytes));
         let random = libc::POSIX_FADV_RANDOM as u64;
         assert_eq!(
-            told(&mut book, "fadvise64", &[3, 0, 0, random], 0),
+            hint(&mut book, "fadvise64", &[3, 0, 0, random], 0),
             is("/d/x.log", "POSIX_FADV_RANDOM", Some(0), 0)
         );
-        assert_eq!(told(&mut book, "fadvise64", &[3, 0, 0, 99], 0), is("/d/x.log", "another advice", Some(0), 0));
-        assert_eq!(told(&mut book, "readahead", &[3, 8, 16], 0), is("/d/x.log", "", Some(8), 16));
-        assert_eq!(told(&mut book, "fadvise64", &[4, 0, 0, random], 0), None, "a socket is no file");
+        assert_eq!(hint(&mut book, "fadvise64", &[3, 0, 0, 99], 0), is("/d/x.log", "another advice", Some(0), 0));
+        assert_eq!(hint(&mut book, "readahead", &[3, 8, 16], 0), is("/d/x.log", "", Some(8), 16));
+        assert_eq!(hint(&mut book, "fadvise64", &[4, 0, 0, random], 0), None, "a socket is no file");
         // A mapping from before, and one that is made now, by its descriptor.
         let willneed = libc::MADV_WILLNEED as u64;
         assert_eq!(
-            told(&mut book, "madvise", &[0x2000, 4096, willneed], 0),
+            hint(&mut book, "madvise", &[0x2000, 4096, willneed], 0),
             is("/d/x.map", "MADV_WILLNEED", None, 4096)
         );
         let (read, write) = (libc::PROT_READ as u64, (libc::PROT_READ | libc::PROT_WRITE) as u64);
         let (shared, private) = (libc::MAP_SHARED as u64, libc::MAP_PRIVATE as u64);
         let anonymous = private | libc::MAP_ANONYMOUS as u64;
         assert_eq!(
-            told(&mut book, "mmap", &[0, 0x4000, read, shared, 3, 0], 0x8000),
+            hint(&mut book, "mmap", &[0, 0x4000, read, shared, 3, 0], 0x8000),
             is("/d/x.log", "MAP_SHARED", Some(0), 0x4000)
         );
         assert_eq!(
-            told(&mut book, "mmap", &[0, 0x1000, write, private, 3, 0], 0x20000),
+            hint(&mut book, "mmap", &[0, 0x1000, write, private, 3, 0], 0x20000),
             is("/d/x.log", "MAP_PRIVATE|PROT_WRITE", Some(0), 0x1000)
         );
-        assert_eq!(told(&mut book, "madvise", &[0xB000, 1, 1], 0), is("/d/x.log", "MADV_RANDOM", None, 1));
+        assert_eq!(hint(&mut book, "madvise", &[0xB000, 1, 1], 0), is("/d/x.log", "MADV_RANDOM", None, 1));
         // Given back in the middle, moved, and covered by memory of no file.
-        assert_eq!(told(&mut book, "munmap", &[0x9000, 0x1000], 0), None);
-        assert_eq!(told(&mut book, "madvise", &[0x9000, 1, 1], 0), None);
-        assert!(told(&mut book, "madvise", &[0x8000, 1, 1], 0).is_some());
-        assert_eq!(told(&mut book, "mremap", &[0xA000, 0x2000, 0x6000, 1], 0x50000), None);
-        assert_eq!(told(&mut book, "madvise", &[0xA000, 1, 1], 0), None);
-        assert!(told(&mut book, "madvise", &[0x55000, 1, 1], 0).is_some());
-        assert_eq!(told(&mut book, "mmap", &[0, 0x1000, write, anonymous, u64::MAX, 0], 0x51000), None);
-        assert_eq!(told(&mut book, "madvise", &[0x51000, 1, 4], 0), None, "an allocator's memory is no file");
-        assert!(told(&mut book, "madvise", &[0x50000, 1, 1], 0).is_some());
-        assert_eq!(told(&mut book, "mmap", &[0, 4096, read, shared, 3, 0], -12), None);
+        assert_eq!(hint(&mut book, "munmap", &[0x9000, 0x1000], 0), None);
+        assert_eq!(hint(&mut book, "madvise", &[0x9000, 1, 1], 0), None);
+        assert!(hint(&mut book, "madvise", &[0x8000, 1, 1], 0).is_some());
+        assert_eq!(hint(&mut book, "mremap", &[0xA000, 0x2000, 0x6000, 1], 0x50000), None);
+        assert_eq!(hint(&mut book, "madvise", &[0xA000, 1, 1], 0), None);
+        assert!(hint(&mut book, "madvise", &[0x55000, 1, 1], 0).is_some());
+        assert_eq!(hint(&mut book, "mmap", &[0, 0x1000, write, anonymous, u64::MAX, 0], 0x51000), None);
+        assert_eq!(hint(&mut book, "madvise", &[0x51000, 1, 4], 0), None, "an allocator's memory is no file");
+        assert!(hint(&mut book, "madvise", &[0x50000, 1, 1], 0).is_some());
+        assert_eq!(hint(&mut book, "mmap", &[0, 4096, read, shared, 3, 0], -12), None);
         book.born(55, 11, false, "process".into());
         assert!(book.apply(&call(55, "madvise", &[0x50000, 1, 1], 0)).is_some(), "a process has its parent's mappings");
     }

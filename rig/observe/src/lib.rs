@@ -1,7 +1,7 @@
 //! The call observer: which files an engine opens and with which flags, and what it asks of the operating system at each
 //! commit.
 //!
-//! A process of its own beside the one that drives load (`acidtest-rig observe`), so that what it does is neither seen nor
+//! A separate process beside the one that drives load (`acidtest-rig observe`), so that what it does is neither seen nor
 //! counted. It reads one line with an [`Observe`], watches, and says so; the next line brings what the terminals noted; then
 //! it answers with an [`Observed`] and ends. All times are of CLOCK_MONOTONIC, which is the trace's clock too.
 //!
@@ -18,7 +18,7 @@ mod processes;
 mod strace;
 
 use anyhow::{bail, Context, Result};
-use calls::Seen;
+use calls::{Seen, Source};
 use commits::{storage, summarise, tie};
 use files::{Act, Book};
 use measure::{monotonic_ns, Noted};
@@ -32,14 +32,6 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 const FETCH_MS: i32 = 20;
 /// So many calls are kept for what single commits did; the counts of files go on beyond.
 const KEPT_MAX: usize = 1 << 20;
-
-/// One means of observation at work.
-trait Source {
-    /// What was seen since the last time, each thread's calls in order.
-    fn take(&mut self, out: &mut Vec<Seen>) -> Result<()>;
-    /// Ends; answers how much was lost on the way.
-    fn finish(self: Box<Self>, out: &mut Vec<Seen>) -> Result<u64>;
-}
 
 /// What the driving process says: once that the first transaction is about to begin, then how it ended.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,9 +1,8 @@
 //! Calls as strace tells them, where the kernel's tracing is not to be had: each costs two stops of the engine. See strace(1).
 
-use super::calls::{is_system_call, number_of, Call, Kind, Seen, CALLS};
+use super::calls::{is_system_call, number_of, Call, Kind, Seen, Source, CALLS};
 use super::files::{FADVICE, MADVICE, OPEN_FLAGS};
 use super::processes::threads_of;
-use super::Source;
 use anyhow::{bail, Context, Result};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};

@@ -6,7 +6,7 @@
 
 use crate::bytes::{u16_at, u32_at, u8_at};
 use crate::file::{Flaw, Source, DATA, POINTER, TRANSACTIONS};
-use crate::tables::{self, Part, BLOB, CHAIN, DELETED, FRAGMENT, INCOMPLETE};
+use crate::tables::{self, Index, Part, Table, BLOB, CHAIN, DELETED, FRAGMENT, INCOMPLETE};
 use protocol::Pages;
 use std::collections::{BTreeMap, HashSet};
 
@@ -21,21 +21,6 @@ const LONG_TRANSACTION: u16 = 1024;
 const HEADER_BYTES: usize = 13;
 const LONG_HEADER_BYTES: usize = 16;
 const FRAGMENT_HEADER_BYTES: usize = 22;
-
-pub struct Table {
-    pub id: u16,
-    pub name: String,
-    /// The first pointer page, and the page of index roots; 0: there is none, as of a temporary table.
-    pub pointers: u32,
-    pub roots: u32,
-    pub indexes: Vec<Index>,
-}
-
-pub struct Index {
-    pub id: u16,
-    pub name: String,
-    pub is_unique: bool,
-}
 
 /// Where each table begins.
 #[derive(Default)]

@@ -1,11 +1,13 @@
 //! Pages out of the file, each once from the kernel while it stays among those that were read last.
 
 use crate::bytes::{u16_at, u8_at};
-use crate::Watch;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::rc::Rc;
+
+/// Told of pages that have been read, and of those in use.
+pub type Watch<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// Pages that are kept: chains of versions mostly stay close to their record.
 const KEPT: usize = 2048;

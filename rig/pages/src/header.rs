@@ -1,4 +1,4 @@
-//! What a database says of itself: its header page, which pages are free, and what became of transactions.
+//! What a database says of itself: its header page, which pages are free, and the outcome of transactions.
 
 use crate::bytes::{u16_at, u32_at, u8_at};
 use crate::catalogue::Catalogue;
@@ -102,7 +102,7 @@ fn free(source: &mut Source) -> Result<u64, Flaw> {
     Ok(free)
 }
 
-/// Looks up what became of the transactions from the oldest that is of interest on. The oldest keeps garbage because it
+/// Looks up the outcome of the transactions from the oldest that is of interest on. The oldest keeps garbage because it
 /// did not commit: it is at work, in limbo, or was rolled back and waits for a sweep.
 pub fn transactions(source: &mut Source, catalogue: &Catalogue, pages: &mut Pages) -> Option<Flaw> {
     let each = (source.page_bytes - STATES) as u64 * 4;

@@ -1,9 +1,8 @@
 //! The leaves of one index, and what gstat counts on them. Nodes are those of `src/jrd/btn.h`.
 
 use crate::bytes::{u16_at, u32_at, u8_at};
-use crate::catalogue::{Index, Table};
-use crate::file::{Flaw, Source, INDEX, ROOT};
-use crate::Watch;
+use crate::file::{Flaw, Source, Watch, INDEX, ROOT};
+use crate::tables::{Index, Table};
 use protocol::PagesOfIndex;
 
 const NODES: usize = 39;
@@ -20,34 +19,34 @@ const ONE_BYTE: u8 = 5;
 
 /// Goes through the index; where it is damaged it ends, and that is told.
 pub fn read(source: &mut Source, table: &Table, index: &Index, watch: Watch) -> (PagesOfIndex, Option<Flaw>) {
-    let mut told =
+    let mut counts =
         PagesOfIndex { id: index.id, name: index.name.clone(), is_unique: index.is_unique, ..PagesOfIndex::default() };
-    let flaw = through(source, table, &mut told, watch).err();
-    (told, flaw)
+    let flaw = through(source, table, &mut counts, watch).err();
+    (counts, flaw)
 }
 
-fn through(source: &mut Source, table: &Table, told: &mut PagesOfIndex, watch: Watch) -> Result<(), Flaw> {
+fn through(source: &mut Source, table: &Table, counts: &mut PagesOfIndex, watch: Watch) -> Result<(), Flaw> {
     if table.roots == 0 {
         return Ok(());
     }
     let roots = source.page_of(table.roots, ROOT)?;
-    let entry = ROOTS + ROOT_ENTRY * usize::from(told.id);
-    if told.id >= u16_at(&roots, 18) || u8_at(&roots, entry + 11) & IN_PROGRESS != 0 || u32_at(&roots, entry) == 0 {
+    let entry = ROOTS + ROOT_ENTRY * usize::from(counts.id);
+    if counts.id >= u16_at(&roots, 18) || u8_at(&roots, entry + 11) & IN_PROGRESS != 0 || u32_at(&roots, entry) == 0 {
         return Ok(()); // it is being made
     }
     let mut number = u32_at(&roots, entry);
     let mut page = source.page_of(number, INDEX)?;
     let depth = u8_at(&page, 33);
     if depth > LEVELS_MAX {
-        return Err(Flaw::Damaged(format!("page {number} of index {} says that it is on level {depth}", told.name)));
+        return Err(Flaw::Damaged(format!("page {number} of index {} says that it is on level {depth}", counts.name)));
     }
-    told.depth = u32::from(depth) + 1;
+    counts.depth = u32::from(depth) + 1;
     for level in (0..depth).rev() {
         let node = Node::read(&page, first_node(&page), false);
         let child = node.map_or(0, |node| node.page);
         page = source.page_of(child, INDEX)?;
         if u8_at(&page, 33) != level {
-            return Err(Flaw::Damaged(format!("page {child} of index {} is not on level {level}", told.name)));
+            return Err(Flaw::Damaged(format!("page {child} of index {} is not on level {level}", counts.name)));
         }
         number = child;
     }
@@ -56,22 +55,25 @@ fn through(source: &mut Source, table: &Table, told: &mut PagesOfIndex, watch: W
     let (mut key, mut same, mut before, mut is_first) = (Vec::new(), 0, u64::MAX, true);
     loop {
         source.claim(number, watch)?;
-        told.leaf_buckets += 1;
+        counts.leaf_buckets += 1;
         let beginning = first_node(&page);
         let mut at = beginning;
         let is_last = loop {
             let Some(node) = Node::read(&page, at, true) else {
-                return Err(Flaw::Damaged(format!("page {number} of index {} ends in the middle of a key", told.name)));
+                return Err(Flaw::Damaged(format!(
+                    "page {number} of index {} ends in the middle of a key",
+                    counts.name
+                )));
             };
             if node.ends_bucket || node.ends_level {
                 break node.ends_level;
             }
-            told.nodes += 1;
-            told.node_bytes += (node.end - at) as u64;
-            told.prefix_bytes += node.prefix as u64;
-            told.data_bytes += node.data.len() as u64;
+            counts.nodes += 1;
+            counts.node_bytes += (node.end - at) as u64;
+            counts.prefix_bytes += node.prefix as u64;
+            counts.data_bytes += node.data.len() as u64;
             let of_page = node.record / each;
-            told.clustering += u64::from(of_page != before);
+            counts.clustering += u64::from(of_page != before);
             before = of_page;
             let length = node.prefix + node.data.len();
             let is_same = !is_first
@@ -79,9 +81,9 @@ fn through(source: &mut Source, table: &Table, told: &mut PagesOfIndex, watch: W
                 && (node.data.is_empty() || at == beginning && key.get(node.prefix..) == Some(node.data));
             is_first = false;
             if is_same {
-                told.duplicates += 1;
+                counts.duplicates += 1;
                 same += 1;
-                told.duplicates_max = told.duplicates_max.max(same);
+                counts.duplicates_max = counts.duplicates_max.max(same);
             } else {
                 same = 0;
             }

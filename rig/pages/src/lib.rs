@@ -14,7 +14,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use file::{Flaw, Source};
+use file::{Flaw, Source, Watch};
 use protocol::events::{conclude, EventWriter, Halted, Step};
 use protocol::{Event, Pages, PagesJob, PhaseName, PROTOCOL};
 use std::io::{self, Write};
@@ -36,13 +36,13 @@ fn read(job: &PagesJob, events: &mut EventWriter) -> Step<()> {
         pid: std::process::id(),
         engine_version: String::new(),
     })?;
-    let (began, mut said) = (Instant::now(), Instant::now());
+    let (began, mut reported) = (Instant::now(), Instant::now());
     let mut unheard = None;
     let found = pages_of(Path::new(&job.path), &mut |done, all| {
-        if said.elapsed() < PROGRESS_EVERY {
+        if reported.elapsed() < PROGRESS_EVERY {
             return;
         }
-        said = Instant::now();
+        reported = Instant::now();
         let elapsed_s = began.elapsed().as_secs_f64();
         let fraction = Some((done as f64 / all.max(1) as f64).min(1.0));
         let rate_per_s = done as f64 / elapsed_s;
@@ -56,9 +56,6 @@ fn read(job: &PagesJob, events: &mut EventWriter) -> Step<()> {
         found.map_err(|flaw| Halted::Failed { doing: "reading its pages".into(), message: flaw.to_string() })?;
     events.write(&Event::Pages(Box::new(pages)))
 }
-
-/// Told of pages that have been read, and of those in use.
-type Watch<'a> = &'a mut dyn FnMut(u64, u64);
 
 fn pages_of(path: &Path, watch: Watch) -> Result<Pages, Flaw> {
     all_of(&mut Source::open(path)?, watch)
@@ -74,14 +71,14 @@ fn all_of(source: &mut Source, watch: Watch) -> Result<Pages, Flaw> {
     let mut damage = header::transactions(source, &catalogue, &mut pages);
     source.watch_from(pages.pages - pages.free_pages);
     for table in catalogue.tables(source, &mut pages)? {
-        let (mut told, flaw) = tables::read(source, &table, watch);
+        let (mut counts, flaw) = tables::read(source, &table, watch);
         damage = damage.or(flaw);
         for index in &table.indexes {
             let (index, flaw) = indexes::read(source, &table, index, watch);
             damage = damage.or(flaw);
-            told.indexes.push(index);
+            counts.indexes.push(index);
         }
-        pages.tables.push(told);
+        pages.tables.push(counts);
     }
     pages.damaged = damage.map(|flaw| flaw.to_string());
     Ok(pages)

@@ -1,10 +1,23 @@
 //! The data pages of one table, and what gstat counts on them.
 
 use crate::bytes::{u16_at, u32_at, u8_at};
-use crate::catalogue::Table;
-use crate::file::{Flaw, Page, Source, DATA, POINTER};
-use crate::Watch;
+use crate::file::{Flaw, Page, Source, Watch, DATA, POINTER};
 use protocol::PagesOfTable;
+
+pub struct Table {
+    pub id: u16,
+    pub name: String,
+    /// The first pointer page, and the page of index roots; 0: there is none, as of a temporary table.
+    pub pointers: u32,
+    pub roots: u32,
+    pub indexes: Vec<Index>,
+}
+
+pub struct Index {
+    pub id: u16,
+    pub name: String,
+    pub is_unique: bool,
+}
 
 pub const DELETED: u16 = 1;
 pub const CHAIN: u16 = 2;
@@ -74,60 +87,60 @@ pub fn part(page: &[u8], line: u16) -> Option<Part> {
 
 /// Goes through the table; what is damaged is left out, and the first of that is told.
 pub fn read(source: &mut Source, table: &Table, watch: Watch) -> (PagesOfTable, Option<Flaw>) {
-    let mut told = PagesOfTable { id: table.id, name: table.name.clone(), ..PagesOfTable::default() };
+    let mut counts = PagesOfTable { id: table.id, name: table.name.clone(), ..PagesOfTable::default() };
     let (mut next, mut damage) = (table.pointers, None);
     while next != 0 {
         let pointers = match source.claim(next, watch).and_then(|()| source.page_of(next, POINTER)) {
             Ok(pointers) => pointers,
-            Err(flaw) => return (told, damage.or(Some(flaw))),
+            Err(flaw) => return (counts, damage.or(Some(flaw))),
         };
-        told.pointer_pages += 1;
+        counts.pointer_pages += 1;
         for slot_number in 0..slots(&pointers) {
-            told.slots += 1;
+            counts.slots += 1;
             let number = slot(&pointers, slot_number);
             if number == 0 {
                 continue;
             }
-            told.data_pages += 1;
+            counts.data_pages += 1;
             if let Err(flaw) = source.claim(number, watch) {
-                return (told, damage.or(Some(flaw)));
+                return (counts, damage.or(Some(flaw)));
             }
-            let seen = source.page_of(number, DATA).and_then(|page| see(source, &mut told, &page));
+            let seen = source.page_of(number, DATA).and_then(|page| see(source, &mut counts, &page));
             damage = damage.or(seen.err());
         }
         next = u32_at(&pointers, 20);
     }
-    (told, damage)
+    (counts, damage)
 }
 
-fn see(source: &mut Source, told: &mut PagesOfTable, page: &Page) -> Result<(), Flaw> {
+fn see(source: &mut Source, counts: &mut PagesOfTable, page: &Page) -> Result<(), Flaw> {
     let count = lines(page);
     let flags = u8_at(page, 1);
-    told.empty_pages += u64::from(count == 0);
-    told.full_pages += u64::from(flags & FULL != 0);
-    told.primary_pages += u64::from(flags & SECONDARY == 0);
-    told.swept_pages += u64::from(flags & SWEPT != 0);
-    told.used_bytes += u64::from(count) * 4;
+    counts.empty_pages += u64::from(count == 0);
+    counts.full_pages += u64::from(flags & FULL != 0);
+    counts.primary_pages += u64::from(flags & SECONDARY == 0);
+    counts.swept_pages += u64::from(flags & SWEPT != 0);
+    counts.used_bytes += u64::from(count) * 4;
     for line in 0..count {
         let Some(part) = part(page, line) else { continue };
         if part.at + part.length > page.len() {
             let number = u32_at(page, 12);
             return Err(Flaw::Damaged(format!("line {line} of data page {number} reaches beyond the page")));
         }
-        told.used_bytes += part.length as u64;
+        counts.used_bytes += part.length as u64;
         if part.flags & (BLOB | CHAIN | FRAGMENT) == 0 {
-            told.records += 1;
-            told.deleted += u64::from(part.flags & DELETED != 0);
-            told.record_bytes += (part.length as u64).saturating_sub(header_of(&part));
+            counts.records += 1;
+            counts.deleted += u64::from(part.flags & DELETED != 0);
+            counts.record_bytes += (part.length as u64).saturating_sub(header_of(&part));
             if part.flags & INCOMPLETE != 0 {
-                told.record_bytes += fragments(source, told, &part)?;
+                counts.record_bytes += fragments(source, counts, &part)?;
             }
             if part.back.0 != 0 {
-                versions(source, told, &part)?;
+                versions(source, counts, &part)?;
             }
         }
         if part.flags & BLOB != 0 {
-            blob(source, told, page, &part)?;
+            blob(source, counts, page, &part)?;
         }
     }
     Ok(())
@@ -142,64 +155,68 @@ fn header_of(part: &Part) -> u64 {
 }
 
 /// A part that the page and line name, if it is the table's.
-fn follow(source: &mut Source, told: &PagesOfTable, (number, line): (u32, u16)) -> Result<Option<(Page, Part)>, Flaw> {
+fn follow(
+    source: &mut Source,
+    counts: &PagesOfTable,
+    (number, line): (u32, u16),
+) -> Result<Option<(Page, Part)>, Flaw> {
     source.step()?;
     let page = source.page(number)?;
-    if u8_at(&page, 0) != DATA || u16_at(&page, 20) != told.id {
+    if u8_at(&page, 0) != DATA || u16_at(&page, 20) != counts.id {
         return Ok(None); // as gstat has it: a version may be collected while it is looked for
     }
-    let found = part(&page, line);
-    Ok(found.map(|part| (page, part)))
+    let counts = part(&page, line);
+    Ok(counts.map(|part| (page, part)))
 }
 
 /// Bytes of the parts behind the first, without the headers of fragments.
-fn fragments(source: &mut Source, told: &mut PagesOfTable, first: &Part) -> Result<u64, Flaw> {
+fn fragments(source: &mut Source, counts: &mut PagesOfTable, first: &Part) -> Result<u64, Flaw> {
     let (mut part, mut bytes, mut count) = (*first, 0, 0);
     while part.flags & INCOMPLETE != 0 {
-        let Some((page, next)) = follow(source, told, part.goes_on)? else { break };
+        let Some((page, next)) = follow(source, counts, part.goes_on)? else { break };
         if u8_at(&page, 1) & (ORPHAN | FULL) != 0 && lines(&page) == 1 {
-            told.big_record_pages += 1;
+            counts.big_record_pages += 1;
         }
         bytes += (next.length as u64).saturating_sub(FRAGMENT_HEADER);
         count += 1;
         part = next;
     }
-    told.fragments += count;
-    told.fragment_bytes += bytes;
-    told.fragments_max = told.fragments_max.max(count);
+    counts.fragments += count;
+    counts.fragment_bytes += bytes;
+    counts.fragments_max = counts.fragments_max.max(count);
     Ok(bytes)
 }
 
-fn versions(source: &mut Source, told: &mut PagesOfTable, newest: &Part) -> Result<(), Flaw> {
+fn versions(source: &mut Source, counts: &mut PagesOfTable, newest: &Part) -> Result<(), Flaw> {
     let (mut back, mut count) = (newest.back, 0);
     while back.0 != 0 {
-        let Some((_, part)) = follow(source, told, back)? else { break };
+        let Some((_, part)) = follow(source, counts, back)? else { break };
         count += 1;
-        told.version_bytes += (part.length as u64).saturating_sub(header_of(&part));
+        counts.version_bytes += (part.length as u64).saturating_sub(header_of(&part));
         if part.flags & INCOMPLETE != 0 {
-            told.version_bytes += fragments(source, told, &part)?;
+            counts.version_bytes += fragments(source, counts, &part)?;
         }
         back = part.back;
     }
-    told.versions += count;
-    told.versions_max = told.versions_max.max(count);
+    counts.versions += count;
+    counts.versions_max = counts.versions_max.max(count);
     Ok(())
 }
 
-fn blob(source: &mut Source, told: &mut PagesOfTable, page: &[u8], part: &Part) -> Result<(), Flaw> {
-    told.blobs += 1;
-    told.blob_room_bytes += part.length as u64 + 4;
-    told.blob_bytes += u64::from(u32_at(page, part.at + 20));
+fn blob(source: &mut Source, counts: &mut PagesOfTable, page: &[u8], part: &Part) -> Result<(), Flaw> {
+    counts.blobs += 1;
+    counts.blob_room_bytes += part.length as u64 + 4;
+    counts.blob_bytes += u64::from(u32_at(page, part.at + 20));
     let level = u8_at(page, part.at + 12);
     let listed = part.length.saturating_sub(BLOB_HEADER) / 4;
     if level != 0 {
-        told.blob_pages += listed as u64;
+        counts.blob_pages += listed as u64;
     }
     if level == 2 {
         for number in 0..listed {
             source.step()?;
             let of_pointers = source.page_of(u32_at(page, part.at + BLOB_HEADER + 4 * number), BLOB_PAGE_KIND)?;
-            told.blob_pages += u64::from(u16_at(&of_pointers, 24)) / 4;
+            counts.blob_pages += u64::from(u16_at(&of_pointers, 24)) / 4;
         }
     }
     Ok(())

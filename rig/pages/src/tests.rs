@@ -1,7 +1,7 @@
 //! Whatever the bytes are, the reading ends, within a bound that grows with the file, and never panics.
 
 use crate::file::{Bytes, Source};
-use crate::{all_of, catalogue, indexes, tables};
+use crate::{all_of, indexes, tables};
 use proptest::prelude::*;
 use std::cell::Cell;
 use std::io;
@@ -93,8 +93,8 @@ proptest! {
     fn any_table_and_index_is_read_to_an_end(bytes in database(), first in 0..24u32, roots in 0..24u32) {
         let size = bytes.len() as u64;
         let (mut source, reads) = source(bytes);
-        let index = catalogue::Index { id: 0, name: "I".into(), is_unique: false };
-        let table = catalogue::Table { id: 3, name: "T".into(), pointers: first, roots, indexes: vec![] };
+        let index = tables::Index { id: 0, name: "I".into(), is_unique: false };
+        let table = tables::Table { id: 3, name: "T".into(), pointers: first, roots, indexes: vec![] };
         tables::read(&mut source, &table, &mut |_, _| {});
         indexes::read(&mut source, &table, &index, &mut |_, _| {});
         prop_assert!(reads.get() <= size);
@@ -115,7 +115,7 @@ fn a_ring_of_pointer_pages_is_damage() {
     bytes[2 * PAGE] = 4;
     bytes[2 * PAGE + 20] = 2;
     let (mut source, _) = source(bytes);
-    let table = catalogue::Table { id: 128, name: "T".into(), pointers: 2, roots: 0, indexes: vec![] };
+    let table = tables::Table { id: 128, name: "T".into(), pointers: 2, roots: 0, indexes: vec![] };
     let (_, damage) = tables::read(&mut source, &table, &mut |_, _| {});
     assert!(damage.is_some_and(|flaw| flaw.to_string().contains("more than one table")));
 }

@@ -55,7 +55,7 @@ impl Blocks {
         block
     }
 
-    /// A number drawn by lot, which no other writer of this seed draws.
+    /// A number drawn at random, which no other writer of this seed draws.
     pub fn lot(&mut self) -> u64 {
         self.drawn += 1;
         mixed(mixed(self.drawn ^ self.seed))

@@ -20,7 +20,7 @@ const CHUNK: usize = 1 << 20;
 trait Flush {
     /// Of open(2).
     fn flags(self) -> i32;
-    /// Whether a call of its own follows each write.
+    /// Whether its own call follows each write.
     fn calls(self) -> bool;
     fn call(self, file: &File, offset: u64, bytes: u64) -> io::Result<()>;
 }

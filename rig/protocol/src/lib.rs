@@ -133,7 +133,7 @@ pub enum Phase {
         /// How many sessions fill it side by side, at least 1; an engine with one writer uses one. The rows are the
         /// same whatever their number.
         sessions: u32,
-        /// Each row by a prepared insert of its own, instead of the engine's fastest way: what that gains, for comparison.
+        /// Each row by its own prepared insert, instead of the engine's fastest way: what that gains, for comparison.
         one_by_one: bool,
         /// Of a workload that grows: a database with exactly so many of the units in which it does (warehouses) gets those
         /// after them, up to the workload's number; its schema is there. 0: all is made. The rows are the same either way.
@@ -144,7 +144,7 @@ pub enum Phase {
         /// Commits of each kind that were acknowledged to another process; more may be there. `null`: what this
         /// process was told is all that there is.
         at_least: Option<Vec<u64>>,
-        /// All that was acknowledged, where several rigs were told a part each; it stands for what this process was told.
+        /// All that was acknowledged, where several rigs were told a part each; it replaces what this process counted.
         #[serde(default)]
         told: Option<Told>,
     },
@@ -159,7 +159,7 @@ pub enum Phase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunPlan {
-    /// Concurrent terminals, each with a session of its own; at least 1.
+    /// Concurrent terminals, each with its own session; at least 1.
     pub terminals: u32,
     /// Threads that drive the terminals of a server; `null` leaves it to the rig. An embedded engine works inside the
     /// calling thread, and each terminal has one.
@@ -244,7 +244,7 @@ pub enum Pacing {
     Closed { think_ms: f64 },
     /// Arrivals on a schedule for all terminals together; latency counts from the scheduled start.
     Open { rate_per_s: f64, arrivals: Arrivals },
-    /// Each transaction has a time of its own, which the workload knows; latency counts from there.
+    /// Each transaction has its own time, which the workload knows; latency counts from there.
     Recorded {},
 }
 
@@ -346,11 +346,11 @@ pub enum ProbePattern {
     Overwrite,
     /// A file that grows with each block. A step ends early when its file is full.
     Append,
-    /// Blocks of a file that has all its blocks, drawn by lot.
+    /// Blocks of a file that has all its blocks, drawn at random.
     OverwriteRandom,
     /// Block after block of such a file is read, over and over.
     Read,
-    /// Blocks drawn by lot are read.
+    /// Blocks drawn at random are read.
     ReadRandom,
 }
 
@@ -1092,9 +1092,9 @@ pub enum DiskCommand {
 #[serde(rename_all = "snake_case")]
 pub enum CutKeeps {
     None,
-    /// All writes up to one drawn by lot, and some sectors of that.
+    /// All writes up to one drawn at random, and some sectors of that.
     Torn,
-    /// Blocks of 4 KiB drawn by lot, in no order.
+    /// Blocks of 4 KiB drawn at random, in no order.
     Reordered,
     /// Everything: a disk that loses nothing, to see whether a test would notice.
     All,
@@ -1234,7 +1234,7 @@ pub struct Observed {
     pub dropped: u64,
     /// Transactions committed meanwhile.
     pub commits: u64,
-    /// Files that were open or touched, the busiest first. `*` stands for calls whose file the kernel does not show, `?` for
+    /// Files that were open or touched, the busiest first. `*` means calls whose file the kernel does not show, `?` for
     /// files open so shortly that their names could not be asked for.
     pub files: Vec<ObservedFile>,
     /// What file system and block layer did, for whomever; empty where their events are not to be had.

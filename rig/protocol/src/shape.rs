@@ -12,7 +12,7 @@ pub struct TerminalClass {
     pub name: String,
     /// At least 1.
     pub terminals: u32,
-    /// `null`: the run's own. Under open loop each class has a schedule of its own.
+    /// `null`: the run's own. Under open loop each class has its own schedule.
     pub pacing: Option<Pacing>,
     /// Weights of the workload's kinds of transactions, by name; kinds that are left out are not drawn. Empty: the
     /// workload's own mix.
@@ -176,7 +176,7 @@ pub struct StageResult {
     pub tally: Tally,
 }
 
-/// What became of the sleeping sessions.
+/// The outcome of the sleeping sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SleepersSeen {

@@ -1,4 +1,4 @@
-//! What the engine itself counted during a measurement: the difference of two readings, taken by a session of their own.
+//! What the engine itself counted during a measurement: the difference of two readings, taken by their own session.
 //!
 //! A counter of a session is gone with the session, and those of an embedded engine with the last of them, so the terminals'
 //! sessions stay open until the last reading. The session that reads is left out of all that is told. It is opened before

@@ -3,12 +3,12 @@
 use crate::counting::Counter;
 use crate::gate::{self, Said};
 use crate::sessions::{OneSessionEach, Sleeping};
+use crate::step::{doing, inspect};
 use measure::Noted;
 use observe::Watch;
 use protocol::events::{conclude, EventWriter, Halted, Step};
 use protocol::{
-    Checked, Connect, Event, Inspection, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, Shared, Sleepers,
-    PROTOCOL,
+    Checked, Connect, Event, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, Shared, Sleepers, PROTOCOL,
 };
 use session::Database;
 use std::io::Write;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use terminal::{Beside, Ended, Load, Ready, Sampler};
-use transaction::{Acknowledged, AtWork, Lasts, LoadContext, Outcome, Seat, Session, Value, Workload};
+use transaction::{Acknowledged, AtWork, Lasts, LoadContext, Seat, Session, Value, Workload};
 
 /// A job whose target and workload have been read by their modules.
 pub struct Admitted {
@@ -58,11 +58,6 @@ pub fn admit(job: Job) -> Result<Admitted, String> {
 pub fn again(job: Job) -> Result<Job, String> {
     let (target, workload) = (session::database(&job.target)?.target(), workload::again(&job.workload)?);
     Ok(Job { target, workload, ..job })
-}
-
-/// Puts what was being done beside an engine's error.
-pub fn doing<T>(what: &str, outcome: Outcome<T>) -> Step<T> {
-    outcome.map_err(|error| Halted::Failed { doing: what.to_string(), message: error.message })
 }
 
 /// Runs a job and writes its events to `out`. `said` is what the lab says meanwhile, line by line. Answers whether every
@@ -121,23 +116,6 @@ fn opened<'a>(own: &'a mut Option<Box<dyn Session>>, database: &dyn Database) ->
         *own = Some(doing("opening the database again", database.open())?);
     }
     Ok(own.as_mut().expect("opened above").as_mut())
-}
-
-pub fn inspect(session: &mut dyn Session, questions: &[Inspection]) -> Step<Vec<Setting>> {
-    let mut settings = Vec::new();
-    for question in questions {
-        let rows = doing(&format!("reading a setting ({})", question.sql), session.rows(&question.sql))?;
-        if question.name.is_empty() {
-            settings.extend(rows.into_iter().filter_map(|row| {
-                let mut cells = row.into_iter().map(Value::into_text);
-                Some(Setting { name: cells.next()??, value: cells.next()? })
-            }));
-        } else {
-            let value = rows.into_iter().next().and_then(|row| row.into_iter().next()).and_then(Value::into_text);
-            settings.push(Setting { name: question.name.clone(), value });
-        }
-    }
-    Ok(settings)
 }
 
 fn ask(questions: &[String], session: &mut dyn Session, events: &mut EventWriter) -> Step<()> {
@@ -316,7 +294,7 @@ fn run(
     }
     let noted = watch.as_ref().map(|_| Mutex::new(Vec::<Noted>::new()));
     let mut unheard = None;
-    // Each run of a job draws from a stream of its own.
+    // Each run of a job draws from its own stream.
     let seed = job.seed.wrapping_add(run.wrapping_mul(0xD1B5_4A32_D192_ED03));
     let began = match plan.share {
         None => Instant::now(),

@@ -1,11 +1,12 @@
 //! acidtest-rig: the measured half of acidtest. Reads one job, streams events, exits.
 //!
-//! A process of its own, so that an embedded engine, a memory limit, a trace and a kill all have one clear target.
+//! A separate process, so that an embedded engine, a memory limit, a trace and a kill all have one clear target.
 
 mod counting;
 mod gate;
 mod job;
 mod sessions;
+mod step;
 
 use anyhow::{bail, Context};
 use std::io::{BufRead, Read, Write};

@@ -1,6 +1,6 @@
 //! Sessions of a run that are not one a terminal: those that sleep beside the terminals, and those of single transactions.
 
-use crate::job::{doing, inspect};
+use crate::step::{doing, inspect};
 use protocol::events::{EventWriter, Halted, Step};
 use protocol::{Connections, Event, Job, Setting, Sleepers, SleepersSeen};
 use session::Database;

@@ -1,5 +1,5 @@
 //! Asks one session what the lab's contract suites want to know of it: a line of JSON in, a line of JSON out. The first
-//! line names the database, as a job's target does; tests/session/asking.py speaks to it.
+//! line names the database, as a job's target does; tests/session/asking.py sends to it.
 
 use serde_json::{json, Map, Value as Json};
 use std::io::{BufRead, Write};
@@ -89,14 +89,14 @@ fn value(json: &Json) -> Value {
 }
 
 fn rows(rows: &[Vec<Value>]) -> Json {
-    rows.iter().map(|row| row.iter().map(said).collect::<Vec<_>>()).collect::<Vec<_>>().into()
+    rows.iter().map(|row| row.iter().map(as_json).collect::<Vec<_>>()).collect::<Vec<_>>().into()
 }
 
 /// Longer than this, a value is told by how it was made.
 const LONG: usize = 10_000;
 
-fn said(value: &Value) -> Json {
-    let (kind, said) = match value {
+fn as_json(value: &Value) -> Json {
+    let (kind, as_json) = match value {
         Value::Null => return Json::Null,
         Value::Int(n) => ("int", json!(n)),
         Value::Real(x) => ("real", json!(x)),
@@ -111,7 +111,7 @@ fn said(value: &Value) -> Json {
             ("bytes", json!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()))
         }
     };
-    Map::from_iter([(kind.to_string(), said)]).into()
+    Map::from_iter([(kind.to_string(), as_json)]).into()
 }
 
 /// Bytes of every value, in an order that repeats late.

@@ -21,16 +21,16 @@ const LOGINS: [LogIn; 2] = [mysql, postgres];
 /// bytes it could say.
 fn ended(log_in: LogIn, tls: bool, begin: &[u8], more: &[u8]) -> (SessionError, usize) {
     let (ours, mut server) = UnixStream::pair().unwrap();
-    let said = Arc::new(AtomicUsize::new(0));
-    let (begin, more, counted) = (begin.to_vec(), more.to_vec(), Arc::clone(&said));
+    let sent = Arc::new(AtomicUsize::new(0));
+    let (begin, more, counted) = (begin.to_vec(), more.to_vec(), Arc::clone(&sent));
     let mut listener = server.try_clone().unwrap();
     // A server takes in what it is told, or the client would wait for room.
     let listening = thread::spawn(move || std::io::copy(&mut listener, &mut std::io::sink()).ok());
-    let speaking = thread::spawn(move || {
+    let server_thread = thread::spawn(move || {
         let mut say = |bytes: &[u8]| {
-            let told = server.write_all(bytes).is_ok();
+            let accepted = server.write_all(bytes).is_ok();
             counted.fetch_add(bytes.len(), Ordering::Relaxed);
-            told
+            accepted
         };
         let mut listened = say(&begin);
         while listened && !more.is_empty() {
@@ -39,9 +39,9 @@ fn ended(log_in: LogIn, tls: bool, begin: &[u8], more: &[u8]) -> (SessionError, 
         server.shutdown(std::net::Shutdown::Write).ok();
     });
     let outcome = log_in(Socket::over(ours).unwrap(), tls.then_some(&ANYBODY));
-    speaking.join().unwrap();
+    server_thread.join().unwrap();
     listening.join().unwrap();
-    (outcome.expect_err("nobody has let us in"), said.load(Ordering::Relaxed))
+    (outcome.expect_err("nobody has let us in"), sent.load(Ordering::Relaxed))
 }
 
 /// What the kernel keeps for both ends beside the megabyte that is taken in.
@@ -78,9 +78,9 @@ fn a_server_that_never_ends_is_left() {
         (mysql, true, &greeting, &long),
     ];
     for (position, (log_in, tls, begin, more)) in cases.iter().enumerate() {
-        let (error, said) = ended(*log_in, *tls, begin, more);
+        let (error, sent) = ended(*log_in, *tls, begin, more);
         assert_eq!(error.class, Class::Connection, "{position}: {}", error.message);
-        assert!(said <= begin.len() + more.len() + MOST, "{position}: {said} bytes were taken");
+        assert!(sent <= begin.len() + more.len() + MOST, "{position}: {sent} bytes were taken");
         assert!(!error.message.contains('\n') && error.message.len() < 300, "{position}: {}", error.message);
     }
 }

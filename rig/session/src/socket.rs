@@ -1,7 +1,7 @@
 //! A server's socket: it never waits but for room to send, and what has come lies in place until it is read. Encrypted or
 //! not is decided once for each send and receive, never for a message.
 
-use crate::tls::{Channel, Tls};
+use crate::tls::{Channel, ReceiveError, Tls};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{recv, send, RecvFlags, SendFlags};
@@ -35,24 +35,6 @@ const INBOX_MAX: usize = 256 * 1024 * 1024;
 const LOGIN_BYTES: usize = 1024 * 1024;
 /// As long as a server of thousands of sessions may take for one that begins.
 const LOGIN: Duration = Duration::from_secs(120);
-
-/// Why nothing was received.
-pub enum Trouble {
-    System(Errno),
-    Said(SessionError),
-}
-
-impl Trouble {
-    pub fn too_much() -> Trouble {
-        Trouble::Said(failed(Class::Connection, "the server says more than a login takes".to_string()))
-    }
-}
-
-impl From<Errno> for Trouble {
-    fn from(error: Errno) -> Trouble {
-        Trouble::System(error)
-    }
-}
 
 impl Socket {
     /// Connects to a Unix socket.
@@ -88,7 +70,7 @@ impl Socket {
         let mut own = Vec::new();
         loop {
             if !self.unread.is_empty() {
-                // Whoever sits between could have put it there, and it would be taken for the server's, sealed.
+                // A program between the two could have put it there, and it would be taken for the server's, sealed.
                 return Err(failed(Class::Connection, "the server speaks before TLS has begun".to_string()));
             }
             channel.put_own(&mut own);
@@ -101,10 +83,10 @@ impl Socket {
                 Ok(0) => {
                     return Err(failed(Class::Connection, "TLS: the server has closed the connection".to_string()))
                 }
-                Ok(_) | Err(Trouble::System(Errno::INTR)) => {}
-                Err(Trouble::System(Errno::AGAIN)) => self.wait()?,
-                Err(Trouble::System(error)) => return Err(broken("TLS", &error.into())),
-                Err(Trouble::Said(error)) => {
+                Ok(_) | Err(ReceiveError::System(Errno::INTR)) => {}
+                Err(ReceiveError::System(Errno::AGAIN)) => self.wait()?,
+                Err(ReceiveError::System(error)) => return Err(broken("TLS", &error.into())),
+                Err(ReceiveError::Said(error)) => {
                     // The server may know why.
                     channel.put_own(&mut own);
                     self.transmit(&own);
@@ -183,7 +165,7 @@ impl Socket {
                     await_socket(self.descriptor(), PollFlags::IN | PollFlags::OUT);
                     heard = true;
                     // What is wrong is said again to who reads next.
-                    if matches!(self.receive(), Ok(0) | Err(Trouble::Said(_))) {
+                    if matches!(self.receive(), Ok(0) | Err(ReceiveError::Said(_))) {
                         break;
                     }
                 }
@@ -215,16 +197,16 @@ impl Socket {
                     Poll::Ready(Err(failed(Class::Connection, "the server has closed the connection".to_string())))
                 }
                 Ok(_) => Poll::Ready(Ok(())),
-                Err(Trouble::System(Errno::INTR)) => continue,
-                Err(Trouble::System(Errno::AGAIN)) => Poll::Pending,
-                Err(Trouble::System(error)) => Poll::Ready(Err(broken("receiving", &error.into()))),
-                Err(Trouble::Said(error)) => Poll::Ready(Err(error)),
+                Err(ReceiveError::System(Errno::INTR)) => continue,
+                Err(ReceiveError::System(Errno::AGAIN)) => Poll::Pending,
+                Err(ReceiveError::System(error)) => Poll::Ready(Err(broken("receiving", &error.into()))),
+                Err(ReceiveError::Said(error)) => Poll::Ready(Err(error)),
             };
         }
     }
 
     /// Reads from the socket once. The inbox grows with what has really come, never with what a message claims to be.
-    fn receive(&mut self) -> Result<usize, Trouble> {
+    fn receive(&mut self) -> Result<usize, ReceiveError> {
         if self.unread.is_empty() {
             self.unread = 0..0;
         } else if self.unread.start > 0 {
@@ -234,7 +216,7 @@ impl Socket {
         if self.unread.end == self.inbox.len() {
             if self.inbox.len() >= INBOX_MAX {
                 let message = format!("the server says more than {} MB in one message", INBOX_MAX >> 20);
-                return Err(Trouble::Said(failed(Class::Connection, message)));
+                return Err(ReceiveError::Said(failed(Class::Connection, message)));
             }
             self.inbox.resize(2 * self.inbox.len(), 0);
         }
@@ -242,7 +224,7 @@ impl Socket {
         let more = match &mut self.tls {
             None => {
                 let (_, more) = recv(&self.descriptor, room, RecvFlags::empty())?;
-                self.allowed = self.allowed.checked_sub(more).ok_or_else(Trouble::too_much)?;
+                self.allowed = self.allowed.checked_sub(more).ok_or_else(ReceiveError::too_much)?;
                 more
             }
             Some(tls) => tls.open(&self.descriptor, &mut self.allowed, room)?,

@@ -1,7 +1,6 @@
 //! TLS of a session, by rustls: what a target asks for, the handshake, and what goes through afterwards. Keys and
 //! certificates are read from files that the target names; none of them is ever told.
 
-use crate::socket::Trouble;
 use rustix::io::Errno;
 use rustix::net::{recv, RecvFlags};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -231,6 +230,24 @@ pub struct Channel {
     host: String,
 }
 
+/// Why nothing was received.
+pub enum ReceiveError {
+    System(Errno),
+    Said(SessionError),
+}
+
+impl ReceiveError {
+    pub fn too_much() -> ReceiveError {
+        ReceiveError::Said(failed(Class::Connection, "the server says more than a login takes".to_string()))
+    }
+}
+
+impl From<Errno> for ReceiveError {
+    fn from(error: Errno) -> ReceiveError {
+        ReceiveError::System(error)
+    }
+}
+
 impl Channel {
     /// To the server at `host`, before the first word.
     pub fn new(asked: &Tls, host: &str) -> Outcome<Channel> {
@@ -266,19 +283,21 @@ impl Channel {
     }
 
     /// Takes in once what the socket has, at most `allowed` bytes; answers how many there were.
-    pub fn take_in(&mut self, socket: &OwnedFd, allowed: &mut usize) -> Result<usize, Trouble> {
+    pub fn take_in(&mut self, socket: &OwnedFd, allowed: &mut usize) -> Result<usize, ReceiveError> {
         let taken = match self.connection.read_tls(&mut Incoming { socket, allowed }) {
             Ok(taken) => taken,
-            Err(error) => return Err(Errno::from_io_error(&error).map_or_else(Trouble::too_much, Trouble::System)),
+            Err(error) => {
+                return Err(Errno::from_io_error(&error).map_or_else(ReceiveError::too_much, ReceiveError::System))
+            }
         };
         match self.connection.process_new_packets() {
             Ok(_) => Ok(taken),
-            Err(error) => Err(Trouble::Said(unusable(&self.asked.explained(&error, &self.host)))),
+            Err(error) => Err(ReceiveError::Said(unusable(&self.asked.explained(&error, &self.host)))),
         }
     }
 
     /// Opens what has come; answers 0 when the server has ended the connection.
-    pub fn open(&mut self, socket: &OwnedFd, allowed: &mut usize, plain: &mut [u8]) -> Result<usize, Trouble> {
+    pub fn open(&mut self, socket: &OwnedFd, allowed: &mut usize, plain: &mut [u8]) -> Result<usize, ReceiveError> {
         loop {
             match self.connection.reader().read(plain) {
                 Ok(opened) => return Ok(opened),

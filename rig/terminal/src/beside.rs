@@ -9,7 +9,7 @@ use std::time::Duration;
 pub trait Beside: Send {
     /// How long before the measurement it begins; at most half of the warm-up is taken.
     fn lead(&self) -> Duration;
-    /// Called once, on a thread of its own that ends with it.
+    /// Called once, on a separate thread that ends with it.
     fn look(&mut self, run: &dyn Underway);
 }
 

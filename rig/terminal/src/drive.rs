@@ -1,5 +1,5 @@
 //! Drives terminals on one thread: each is a future that waits for its session's socket or for a time, and nothing else.
-//! A terminal of an embedded engine never waits for a socket; it has a thread of its own.
+//! A terminal of an embedded engine never waits for a socket; it has its own thread.
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{epoll, poll, PollFd, PollFlags, Timespec};

@@ -1,4 +1,4 @@
-//! Terminals submit transactions, each on a session of its own; here is how they are driven and what they measure.
+//! Terminals submit transactions, each on its own session; here is how they are driven and what they measure.
 //!
 //! An embedded engine works inside the calling thread, so each of its terminals has one. Terminals of a server are futures
 //! that share a few threads (see [`drive`]): what a client costs is mostly the switching between threads.
@@ -22,13 +22,16 @@ mod shared;
 mod terminal;
 
 pub use beside::{Beside, Underway};
+pub use monitor::News;
 pub use sampler::Sampler;
+pub use shared::Stopped;
+pub use terminal::Ready;
 
 use acknowledgements::Acknowledgements;
 use drive::Task;
 use measure::{clock_read_ns, process_s, Noted};
 use monitor::RunMonitor;
-use protocol::{Connect, Extent, PhaseName, RunPlan, RunResult, SharedSecond};
+use protocol::{Connect, Extent, RunPlan, RunResult, SharedSecond};
 use rand::SeedableRng;
 use record::{summarise, Books, Record, RunLeft};
 use series::Part;
@@ -39,21 +42,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Barrier, Mutex};
 use std::time::Instant;
 use terminal::Terminal;
-use transaction::{Acknowledged, KindSpec, Rng, Script, Session};
-
-/// A terminal ready to start.
-pub struct Ready {
-    /// Among all terminals of the load, those of other rigs included; workers come after them.
-    pub number: u32,
-    pub session: Box<dyn Session>,
-    pub script: Box<dyn Script>,
-    /// Works off what terminals have queued, instead of submitting transactions of its own.
-    pub worker: bool,
-    /// The place of its class in the plan, 0 where there are none; means nothing of a worker.
-    pub class: usize,
-    /// Its place among the terminals of its class.
-    pub rank: usize,
-}
+use transaction::{Acknowledged, KindSpec, Rng, Session};
 
 /// What is driven.
 pub struct Load<'a> {
@@ -62,15 +51,6 @@ pub struct Load<'a> {
     pub kinds: &'a [KindSpec],
     /// The moment from which its times count; it may be past.
     pub began: Instant,
-}
-
-/// News of a run, for people.
-pub struct News {
-    pub phase: PhaseName,
-    pub fraction: Option<f64>,
-    pub elapsed_s: f64,
-    pub committed: u64,
-    pub rate_per_s: f64,
 }
 
 /// What a run that went to its end leaves.
@@ -85,11 +65,6 @@ pub struct Ended {
     /// The longest time in the measurement in which it was too late for what is done beside the terminals; of a part alone.
     pub stood_still_ns_max: u64,
 }
-
-/// Why a run could not go on.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{0}")]
-pub struct Stopped(pub String);
 
 /// How many threads drive the terminals. One each where a call keeps its thread busy or waiting until it is answered.
 fn threads(plan: &RunPlan, terminals: &[Ready]) -> usize {

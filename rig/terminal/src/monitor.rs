@@ -2,12 +2,20 @@
 
 use crate::series::{Part, Series};
 use crate::shared::Shared;
-use crate::News;
 use measure::process_s;
 use protocol::PhaseName;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+
+/// News of a run, for people.
+pub struct News {
+    pub phase: PhaseName,
+    pub fraction: Option<f64>,
+    pub elapsed_s: f64,
+    pub committed: u64,
+    pub rate_per_s: f64,
+}
 
 /// How often a part of a load looks whether it still runs.
 const BEAT_NS: u64 = 100_000_000;

@@ -1,7 +1,6 @@
 //! What terminals bring back, and the one result that it comes to.
 
 use crate::series::Series;
-use crate::shared::pacings;
 use measure::{Latencies, Noted};
 use protocol::{
     ArrivalCounts, ClassCount, ClassResult, Counts, Cpu, ErrorSample, Extent, Kind, Pacing, RunPlan, RunResult, Stage,
@@ -9,6 +8,12 @@ use protocol::{
 };
 use std::collections::BTreeMap;
 use transaction::{Acknowledged, Class, KindSpec, Sampled};
+
+/// The pacing of each class in the plan's order; one where all terminals are alike.
+pub fn pacings(plan: &RunPlan) -> impl Iterator<Item = &Pacing> {
+    let alike = plan.classes.is_empty().then_some(&plan.pacing);
+    plan.classes.iter().map(|class| class.pacing.as_ref().unwrap_or(&plan.pacing)).chain(alike)
+}
 
 /// What one terminal brings back beside what it has put into the books.
 #[derive(Default)]

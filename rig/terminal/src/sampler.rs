@@ -14,7 +14,7 @@ const EVERY_NS: u64 = 1_000_000_000;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A session that is asked during a run, and what it has answered. Where one thread drives all terminals it is one more
-/// of them, so that no thread is added to a process of one; elsewhere it has a thread of its own.
+/// of them, so that no thread is added to a process of one; elsewhere it has its own thread.
 pub struct Sampler {
     /// Until the run begins.
     session: Option<Box<dyn Session>>,

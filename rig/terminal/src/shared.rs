@@ -1,14 +1,18 @@
 //! What all terminals of a run share.
 
 use crate::pacing::{Course, Deal, Schedule};
-use crate::record::{Books, Tally};
-use crate::Stopped;
+use crate::record::{pacings, Books, Tally};
 use measure::Noted;
 use protocol::{Extent, Leg, Pacing, RunPlan};
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+/// Why a run could not go on.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct Stopped(pub String);
 
 /// Nothing here is locked on the path of a closed loop.
 pub struct Shared<'a> {
@@ -45,12 +49,6 @@ pub struct ClassPace {
     pub at_work: Option<Course>,
 }
 
-/// The pacing of each class in the plan's order; one where all terminals are alike.
-pub fn pacings(plan: &RunPlan) -> impl Iterator<Item = &Pacing> {
-    let alike = plan.classes.is_empty().then_some(&plan.pacing);
-    plan.classes.iter().map(|class| class.pacing.as_ref().unwrap_or(&plan.pacing)).chain(alike)
-}
-
 impl ClassPace {
     pub fn of_plan(plan: &RunPlan, seed: u64) -> Vec<ClassPace> {
         let of = |(at, pacing): (usize, &Pacing)| {
@@ -63,7 +61,7 @@ impl ClassPace {
                 Pacing::Recorded {} => ClassPace { schedule: None, think: Duration::ZERO, at_work: None },
                 Pacing::Open { rate_per_s, arrivals } => {
                     let course = staged.unwrap_or_else(|| Course::constant(rate_per_s));
-                    // Each class draws from a stream of its own, the first from that of a run without classes.
+                    // Each class draws from its own stream, the first from that of a run without classes.
                     let seed = seed ^ (at as u64).wrapping_mul(0xA076_1D64_78BD_642F);
                     let deal = Deal::of_class(plan, at);
                     let schedule = Some(Mutex::new(Schedule::new(course, arrivals, seed, deal)));

@@ -4,14 +4,27 @@ use crate::acknowledgements::Acknowledgements;
 use crate::pacing::Course;
 use crate::record::{Record, Tally};
 use crate::series::{Collector, Happened, Part};
-use crate::shared::Shared;
-use crate::{Ready, Stopped};
+use crate::shared::{Shared, Stopped};
 use measure::{monotonic_ns, Noted};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 use transaction::{sleep_until, Client, Drawn, Ended, Outcome, Refused, Rng, Script, Session};
+
+/// A terminal ready to start.
+pub struct Ready {
+    /// Among all terminals of the load, those of other rigs included; workers come after them.
+    pub number: u32,
+    pub session: Box<dyn Session>,
+    pub script: Box<dyn Script>,
+    /// Works off what terminals have queued, instead of submitting transactions of its own.
+    pub worker: bool,
+    /// The place of its class in the plan, 0 where there are none; means nothing of a worker.
+    pub class: usize,
+    /// Its place among the terminals of its class.
+    pub rank: usize,
+}
 
 /// One transaction in so many has its processor time sampled.
 const SAMPLE_EVERY: u64 = 64;
@@ -29,7 +42,7 @@ const LOOK_NS: u64 = 1_000_000_000;
 /// How long a worker that found nothing to do waits before it looks again.
 const IDLE: Duration = Duration::from_millis(1);
 
-/// Submits transactions, or works off what others have queued, on a session of its own.
+/// Submits transactions, or works off what others have queued, on its own session.
 pub struct Terminal<'a> {
     shared: &'a Shared<'a>,
     number: u32,

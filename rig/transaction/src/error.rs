@@ -81,3 +81,16 @@ pub fn failed(class: Class, message: String) -> SessionError {
 pub fn garbled() -> SessionError {
     failed(Class::Connection, "the server's answer cannot be read".to_string())
 }
+
+/// An attempt that failed, and whether it was the commit itself that did.
+#[derive(Debug)]
+pub struct Refused {
+    pub error: SessionError,
+    pub at_commit: bool,
+}
+
+impl From<SessionError> for Refused {
+    fn from(error: SessionError) -> Self {
+        Refused { error, at_commit: false }
+    }
+}

@@ -5,37 +5,31 @@
 
 mod acknowledged;
 mod at_work;
-mod bulk;
 mod client;
 mod dialect;
 mod error;
 mod load;
-mod maintenance;
 mod mix;
 mod per_transaction;
 mod script;
 mod session;
-mod together;
 mod value;
 mod waiting;
 mod workload;
 
 pub use acknowledged::{Acknowledged, Units, KINDS_MAX};
 pub use at_work::AtWork;
-pub use bulk::{Bulk, OneByOne};
-pub use client::{Client, Sampled};
+pub use client::{Client, Sampled, Together};
 pub use dialect::{Dialect, Procedures};
-pub use error::{failed, garbled, Class, Outcome, SessionError};
+pub use error::{failed, garbled, Class, Outcome, Refused, SessionError};
 pub use load::{LoadContext, Open};
-pub use maintenance::{Maintenance, Markers, Operation, Performed, TableDigest};
 pub use mix::Mix;
 pub use per_transaction::{Inspect, Lasts, OpenSession, Opened, PerTransaction};
-pub use script::{Attempt, Drawn, Ended, Refused, Rng, Script};
+pub use script::{Attempt, Drawn, Ended, Rng, Script};
 pub use session::{
-    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, NamedSink, NumberedSink, Request,
-    Scripted, Session, Sink, Statement,
+    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, Bulk, Maintenance, Markers, NamedSink,
+    NumberedSink, OneByOne, Operation, Performed, Request, Scripted, Session, Sink, Statement, TableDigest,
 };
-pub use together::Together;
 pub use value::Value;
 pub use waiting::{sleep_unless, sleep_until, wait_for_nothing, wait_for_socket, waits_for, Wait};
 pub use workload::{Growing, KindSpec, Seat, Workload};

@@ -134,7 +134,7 @@ impl<'a> LoadContext<'a> {
         }
     }
 
-    /// Runs statements one after another on a session of their own.
+    /// Runs statements one after another on their own session.
     pub fn statements<S: AsRef<str>>(&self, statements: impl IntoIterator<Item = S>) -> Outcome<()> {
         let mut session = self.session()?;
         statements.into_iter().try_for_each(|sql| session.batch(sql.as_ref()))

@@ -1,6 +1,6 @@
 //! The transactions of one terminal or one worker.
 
-use crate::{Client, SessionError};
+use crate::{Client, Refused};
 use rand_chacha::ChaCha8Rng;
 use std::future::Future;
 use std::pin::Pin;
@@ -56,18 +56,5 @@ pub trait Script: Send {
     /// holds.
     fn kind(&self) -> Option<usize> {
         None
-    }
-}
-
-/// An attempt that failed, and whether it was the commit itself that did.
-#[derive(Debug)]
-pub struct Refused {
-    pub error: SessionError,
-    pub at_commit: bool,
-}
-
-impl From<SessionError> for Refused {
-    fn from(error: SessionError) -> Self {
-        Refused { error, at_commit: false }
     }
 }

@@ -1,9 +1,10 @@
 //! One client session of an engine. Workloads speak to the [`Session`] trait and never name an engine;
 //! the words in which engines' SQL differs come with it, as its [`Dialect`].
 
-use crate::{failed, Bulk, Class, Dialect, Maintenance, Outcome, SessionError, Value};
+use crate::{failed, Class, Dialect, Outcome, SessionError, Value};
 use rustix::event::{poll, PollFd, PollFlags};
 use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
 use std::task::Poll;
 
 /// Names a statement prepared on a session.
@@ -124,10 +125,10 @@ pub trait Session: Send {
         self.rows("select 1").map(|_| ())
     }
 
-    /// Runs one statement without parameters in a transaction of its own, committed (schema, bulk load).
+    /// Runs one statement without parameters in its own transaction, committed (schema, bulk load).
     fn batch(&mut self, sql: &str) -> Outcome<()>;
 
-    /// All rows of a query that is run once, in a transaction of its own.
+    /// All rows of a query that is run once, in its own transaction.
     fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>>;
 
     /// How the engine would run a query, in its own words.
@@ -208,7 +209,7 @@ pub fn unfolded(name: &str) -> String {
     }
 }
 
-/// Refuses what must be a transaction of its own where one is open.
+/// Refuses what must be its own transaction where one is open.
 pub fn not_alone() -> SessionError {
     failed(Class::Other, "a transaction is open, and the statement was to be one of its own".to_string())
 }
@@ -235,6 +236,109 @@ pub fn readable(socket: BorrowedFd) {
 /// Waits for one of `events`. An interrupted wait is like one that ended: the reader finds nothing and waits again.
 pub fn await_socket(socket: BorrowedFd, events: PollFlags) {
     poll(&mut [PollFd::from_borrowed_fd(socket, events)], None).ok();
+}
+
+/// A bulk load under way. Dropped before it is finished, it leaves no rows or some.
+pub trait Bulk {
+    /// One row, a value for each column. Answers the bytes of its values as they are handed over.
+    fn row(&mut self, values: &[Value]) -> Outcome<u64>;
+    /// Commits. Answers how many rows the engine has taken.
+    fn finish(self: Box<Self>) -> Outcome<u64>;
+}
+
+/// A prepared insert a row, all in one transaction: the way that every engine has, and SQLite's fastest.
+pub struct OneByOne<'a> {
+    session: &'a mut dyn Session,
+    insert: Statement,
+    rows: u64,
+}
+
+impl<'a> OneByOne<'a> {
+    pub fn begin(session: &'a mut dyn Session, table: &str, columns: &[&str]) -> Outcome<OneByOne<'a>> {
+        let marks = vec!["?"; columns.len()].join(", ");
+        let insert = session.prepare(&format!("insert into {table} ({}) values ({marks})", columns.join(", ")))?;
+        wait(session, Request::Begin, &mut |_| {})?;
+        Ok(OneByOne { session, insert, rows: 0 })
+    }
+}
+
+impl Bulk for OneByOne<'_> {
+    fn row(&mut self, values: &[Value]) -> Outcome<u64> {
+        self.rows += wait(self.session, Request::One(self.insert, values), &mut |_| {})?;
+        Ok(values.iter().map(Value::bytes).sum())
+    }
+
+    fn finish(self: Box<Self>) -> Outcome<u64> {
+        wait(self.session, Request::Commit, &mut |_| {})?;
+        Ok(self.rows)
+    }
+}
+
+/// The operations of one engine's maintenance, through a session of one database. Each waits for its end.
+pub trait Maintenance {
+    /// The database's own file. An error where it is none, as on a raw device.
+    fn file(&self) -> Outcome<PathBuf>;
+
+    /// A session of another database of the same engine, opened as this one was.
+    fn open(&self, database: &Path) -> Outcome<Box<dyn Session>>;
+
+    /// Does it to the session's own database. Nothing is flushed beside what the engine itself flushes.
+    fn perform(&mut self, operation: &Operation) -> Outcome<Performed>;
+
+    /// What the engine's own check finds wrong with a database, in its words; empty where it finds nothing. A database that
+    /// has a session open is checked less closely.
+    fn flaws(&mut self, database: &Path, in_use: bool) -> Outcome<Vec<String>>;
+
+    /// Every table's rows and a sum over all that is in them: equal for databases that hold the same rows.
+    fn digest(&mut self) -> Outcome<Vec<TableDigest>>;
+
+    /// Old versions of rows in all tables; to be asked before anything reads the rows.
+    fn versions(&mut self) -> Outcome<u64>;
+
+    fn markers(&mut self) -> Outcome<Markers>;
+
+    fn page_bytes(&mut self) -> Outcome<u32>;
+
+    /// Runs a statement and rolls it back in such a way that what it has written stays, as garbage.
+    fn abandon(&mut self, sql: &str) -> Outcome<()>;
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Operation<'a> {
+    /// All rows, read as a transaction sees them, into a file that is not there yet.
+    Backup { to: &'a Path, parallel: u32, compress: bool, garbage_collect: bool },
+    /// A database out of such a file; 0 bytes a page leave its page size. Without `replace` it must not be there yet.
+    Restore { from: &'a Path, to: &'a Path, parallel: u32, page_bytes: u32, replace: bool },
+    /// The pages that were changed since the backup of the level below, of level 0 all, into a file that is not there yet.
+    Increment { level: u32, to: &'a Path },
+    /// A database that is not there yet, out of the increments of level 0, 1 and so on.
+    Merge { from: &'a [PathBuf], to: &'a Path },
+    /// Removes versions that no transaction needs any more.
+    Sweep { parallel: u32 },
+}
+
+/// How an operation went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Performed {
+    /// The most workers that were seen at once; `None` where one was asked for, or nothing shows them.
+    pub workers: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableDigest {
+    pub table: String,
+    pub rows: i64,
+    pub sum: i64,
+}
+
+/// Where an engine's counters of transactions stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Markers {
+    /// The oldest that is not known to be committed.
+    pub oldest: i64,
+    pub oldest_active: i64,
+    pub oldest_snapshot: i64,
+    pub next: i64,
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a transaction under way waits for. Whoever drives it clears that, polls it, and looks; see [`waits_for`].
+//! What a transaction under way waits for. Its driver clears that, polls it, and looks; see [`waits_for`].
 
 use std::cell::Cell;
 use std::future::poll_fn;

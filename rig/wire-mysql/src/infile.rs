@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use transaction::Value;
 
-/// Writes one field. What has a meaning of its own is written behind a backslash.
+/// Writes one field. What has its own meaning is written behind a backslash.
 pub fn put_field(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Null => out.extend(b"\\N"),

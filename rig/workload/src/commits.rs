@@ -2,9 +2,9 @@
 //!
 //! Source: MySQL bug 31876, whose benchmark is 500 insert-and-commit pairs.
 
-use crate::registry::Kind;
+use crate::common::{commit, condition, number, LETTERS};
+use crate::kind::Kind;
 use crate::sql::filled;
-use crate::{commit, condition, number, LETTERS};
 use protocol::Condition;
 use rand::Rng as _;
 use serde::{Deserialize, Serialize};

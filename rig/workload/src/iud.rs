@@ -1,14 +1,14 @@
 //! `iud`: insert `rows` rows, select them all, update them all, delete them all: four transactions, over and over.
 //!
-//! The simple test that users of Firebird hand around: 5,000 inserts, each a statement of its own, then the rest. Each
+//! The simple test that users of Firebird hand around: 5,000 inserts, each its own statement, then the rest. Each
 //! terminal does it to rows of its own, so that after a whole round the table is empty again.
 //!
 //! Its callers commit all rows of a kind together, or each row by itself, as a client does that commits on its own after
 //! each statement: then the same test is a test of commits.
 
-use crate::registry::Kind;
+use crate::common::{commit, condition, flaw_if_zero, number, FILLER};
+use crate::kind::Kind;
 use crate::sql::filled;
-use crate::{commit, condition, flaw_if_zero, number, FILLER};
 use protocol::Condition;
 use serde::{Deserialize, Serialize};
 use transaction::{
@@ -191,7 +191,7 @@ struct Round {
     range: [Value; 2],
     row: [Value; 3],
     first: i64,
-    /// Each row is inserted, updated and deleted by a transaction of its own.
+    /// Each row is inserted, updated and deleted by its own transaction.
     each: bool,
     /// Of the kind whose turn it is, so many rows, where each has its own transaction.
     done: u64,

@@ -2,15 +2,16 @@
 //! below; SQL that differs by engine lies in files beside it.
 
 mod commits;
+mod common;
 mod history;
 mod iud;
+mod kind;
 mod maintenance;
 mod numbered;
 mod oltp;
 mod oltp_emul;
 mod orders;
 mod own;
-mod registry;
 mod replay;
 mod scan;
 mod sql;
@@ -18,10 +19,8 @@ mod tpcb;
 mod tpcc;
 
 pub use own::Description;
-pub use registry::{again, of, samples};
 
-use registry::{known, Known};
-use transaction::{Client, Ended, Outcome, Refused, Session};
+use kind::{known, Known, Read};
 
 /// The registry: one line a workload, in the order in which they are told.
 const WORKLOADS: &[Known] = &[
@@ -41,7 +40,7 @@ const WORKLOADS: &[Known] = &[
 ];
 
 /// What a message says of a workload with files of the user's own. An error says that it is no such message.
-pub fn describe(message: &protocol::Workload) -> Result<Description, String> {
+pub fn describe(message: &protocol::Workload) -> Result<own::Description, String> {
     if message.name == replay::NAME {
         let replay: replay::Replay = protocol::read_fields(replay::NAME, &message.fields)?;
         return Ok(own::describe_database(&replay.database));
@@ -49,52 +48,112 @@ pub fn describe(message: &protocol::Workload) -> Result<Description, String> {
     own::describe(&message.fields)
 }
 
-/// Commits, and marks a failure as one of the commit.
-async fn commit(client: &mut Client) -> Result<Ended, Refused> {
-    client.commit().await.map(|()| Ended::Committed).map_err(|error| Refused { error, at_commit: true })
+fn find(message: &protocol::Workload) -> Result<&'static Known, String> {
+    WORKLOADS.iter().find(|known| known.name == message.name).ok_or_else(|| {
+        let names: Vec<_> = WORKLOADS.iter().map(|known| known.name).collect();
+        format!("the workload {} is none of {}", message.name, names.join(", "))
+    })
 }
 
-/// The first value of a query that answers one number; NULL (a sum over no rows) counts as 0.
-fn number(session: &mut dyn Session, sql: &str) -> Outcome<i64> {
-    let rows = session.rows(sql)?;
-    Ok(rows.first().and_then(|row| row.first()).and_then(|value| value.as_i64()).unwrap_or(0))
+/// The workload that a job names; `seed` is the job's. An error says what in the message cannot be followed.
+pub fn of(message: &protocol::Workload, seed: u64) -> Read {
+    (find(message)?.workload)(&message.fields, seed)
 }
 
-/// The flaw of parameters that must be at least 1, the smallest of which is `size`.
-fn flaw_if_zero(what: &str, size: u32) -> Option<String> {
-    (size == 0).then(|| format!("{what} must be at least 1"))
+/// The message as the workload's module has read it.
+pub fn again(message: &protocol::Workload) -> Result<protocol::Workload, String> {
+    let fields = (find(message)?.again)(&message.fields)?;
+    Ok(protocol::Workload { name: message.name.clone(), fields })
 }
 
-fn condition(name: &str, holds: bool, detail: String) -> protocol::Condition {
-    protocol::Condition { name: name.to_string(), holds, detail }
+/// Messages of every workload, every field filled.
+pub fn samples() -> Vec<protocol::Workload> {
+    let of = |known: &Known| {
+        let message = |fields| protocol::Workload { name: known.name.to_string(), fields };
+        (known.samples)().into_iter().map(message).collect::<Vec<_>>()
+    };
+    WORKLOADS.iter().flat_map(of).collect()
 }
 
-/// Text without repetitions to fill rows with, so that an engine that compresses stores as much as one that does not.
-const FILLER: &str =
-    "q7ZkV3xTnB0cJ5wYhR8dMfLsP2aGu9eKXoI4tQvbC1rWmD6yHjEzNpSgUAFliOxBk3Rj7TqVw5nYc0ZhM8dLsPfGu2aKe9XtI";
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Six random bits make one.
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    fn refused(json: &str) -> String {
+        let message = serde_json::from_str(json).unwrap();
+        let refused = of(&message, 1).err().unwrap_or_else(|| panic!("{json} is taken"));
+        assert_eq!(again(&message).unwrap_err(), refused);
+        refused
+    }
 
-/// A number in which `number` cannot be recognised (the multiplications of splitmix64's finalizer).
-fn mixed(number: u64) -> u64 {
-    let bits = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB)
-}
-
-/// So many letters, which another seed does not have (splitmix64, six bits a letter). They are the same in every version:
-/// databases that were kept are held against them.
-fn letters(seed: u64, count: usize) -> String {
-    let mut state = seed;
-    let mut text = String::with_capacity(count + 10);
-    while text.len() < count {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = mixed(state);
-        for _ in 0..10 {
-            text.push(char::from(LETTERS[(bits & 63) as usize]));
-            bits >>= 6;
+    #[test]
+    fn every_sample_is_read_and_written_as_it_was() {
+        for message in samples() {
+            assert_eq!(again(&message), Ok(message.clone()));
+            assert!(of(&message, 1).is_ok());
         }
     }
-    text.truncate(count);
-    text
+
+    #[test]
+    fn what_a_workload_does_not_know_or_lacks_is_refused() {
+        for message in samples() {
+            for name in message.fields.keys() {
+                let mut less = message.clone();
+                less.fields.remove(name);
+                let error = again(&less).unwrap_err();
+                assert!(error.starts_with(&format!("{}: missing field `{name}`", message.name)), "{error}");
+                let mut wrong = message.clone();
+                wrong.fields[name] = (-1).into();
+                assert!(again(&wrong).is_err(), "{name} of {}", message.name);
+            }
+            let mut more = message.clone();
+            more.fields.insert("surplus".to_string(), 1.into());
+            let error = again(&more).unwrap_err();
+            assert!(error.starts_with(&format!("{}: unknown field `surplus`", message.name)), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_workload_that_is_not_known_is_refused_with_the_names_of_those_that_are() {
+        let error = refused(r#"{"name":"tpcz","scale":1}"#);
+        let names = error.strip_prefix("the workload tpcz is none of ").unwrap();
+        assert!(names.split(", ").eq(WORKLOADS.iter().map(|known| known.name)), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_followed_is_refused_in_plain_words() {
+        for (json, flaw) in [
+            (r#"{"name":"tpcb","scale":0}"#, "scale must be at least 1"),
+            (r#"{"name":"iud","rows":0,"commit":"all"}"#, "rows must be at least 1"),
+            (r#"{"name":"scan","size_mb":0,"read":"natural"}"#, "size_mb must be at least 1"),
+            (
+                r#"{"name":"maintenance","data":"tpcb","scale":0,"operation":"backup","level":0,"changed_percent":0,
+                    "page_bytes":0,"parallel":1,"compress":false,"garbage_collect":true,"replace":false,"flush":true}"#,
+                "scale and parallel must be at least 1",
+            ),
+            (
+                r#"{"name":"maintenance","data":"tpcb","scale":1,"operation":"backup","level":2,"changed_percent":0,
+                    "page_bytes":0,"parallel":1,"compress":false,"garbage_collect":true,"replace":false,"flush":true}"#,
+                "level or changed_percent is out of range",
+            ),
+            (r#"{"name":"oltp","tables":1,"table_rows":0}"#, "tables and table_rows must be at least 1"),
+            (
+                r#"{"name":"orders","products":0,"orders_per_call":1,"repeatable":true,"lines":6}"#,
+                "products and orders_per_call must be at least 1",
+            ),
+            (r#"{"name":"numbered","terminals":0,"parts":1,"row_bytes":1}"#, "terminals and parts must be at least 1"),
+            (r#"{"name":"numbered","terminals":10001,"parts":1,"row_bytes":1}"#, "terminals or parts is out of range"),
+            (r#"{"name":"numbered","terminals":1,"parts":257,"row_bytes":1}"#, "terminals or parts is out of range"),
+            (
+                r#"{"name":"tpcc","warehouses":0,"percent":1,"procedures":false,"keying":false,"roaming":false}"#,
+                "warehouses must be at least 1",
+            ),
+            (
+                r#"{"name":"tpcc","warehouses":1,"percent":101,"procedures":false,"keying":false,"roaming":false}"#,
+                "percent is out of range",
+            ),
+        ] {
+            assert_eq!(refused(json), flaw);
+        }
+    }
 }

@@ -4,9 +4,9 @@
 //! Transaction `n` of a terminal inserts `parts` rows in each of two tables and sets the terminal's counter to `n`. What
 //! a row must hold follows from its place alone. Number 0 of each terminal comes with the load.
 
-use crate::registry::Kind;
+use crate::common::{commit, condition, flaw_if_zero, letters, number};
+use crate::kind::Kind;
 use crate::sql::filled;
-use crate::{commit, condition, flaw_if_zero, letters, number};
 use protocol::{Condition, Survey, SurveyedTerminal, Torn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

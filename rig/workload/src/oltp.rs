@@ -3,9 +3,9 @@
 //! Source: sysbench 1.0.20, `oltp_common.lua` and `oltp_read_write.lua` with their default options. Rows are drawn by
 //! its default distribution, `special`.
 
-use crate::registry::Kind;
+use crate::common::{commit, condition, flaw_if_zero, number};
+use crate::kind::Kind;
 use crate::sql::filled;
-use crate::{commit, condition, flaw_if_zero, number};
 use protocol::Condition;
 use rand::{Rng as _, RngExt as _, SeedableRng};
 use serde::{Deserialize, Serialize};

@@ -2,16 +2,16 @@
 //!
 //! A file holds statements with an empty line between any two; inside a statement there is none. A line that begins with
 //! `--` is a comment and is not sent. One of the form `-- WORD: TEXT` right above a statement says something of it: by
-//! `-- name: TEXT` a workload asks for it. A word in braces stands for what the engine's [`Dialect`] has for it, or for a
+//! `-- name: TEXT` a workload asks for it. A word in braces is replaced by what the engine's [`Dialect`] has for it, or for a
 //! value that the workload gives: `create table t (id {key}, payload varchar({width}))`.
 //!
-//! What all engines are told in such words lies in one file; what an engine has of its own lies in a file with the
+//! What all engines are asked in such words is in one file; what is an engine's own is in a file with the
 //! dialect's name in it, and [`Files`] finds that.
 
 use std::fmt::{Display, Write as _};
 use transaction::{failed, Class, Dialect, Outcome};
 
-/// Values by the word that stands for them.
+/// Values by the word that they replace.
 pub type Values<'a> = &'a [(&'a str, &'a dyn Display)];
 
 /// A file's text.

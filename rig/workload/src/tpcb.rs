@@ -4,9 +4,9 @@
 //! account, its teller and its branch by the same amount and writes history (clause 1.2). The teller is drawn uniformly;
 //! the account belongs to the teller's branch in 85 of 100 transactions, to another otherwise (clause 5.3.5).
 
-use crate::registry::Kind;
+use crate::common::{commit, condition, flaw_if_zero, number, FILLER};
+use crate::kind::Kind;
 use crate::sql::{filled, Values};
-use crate::{commit, condition, flaw_if_zero, number, FILLER};
 use protocol::Condition;
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};

@@ -153,7 +153,7 @@ impl Mutations {
     }
 }
 
-/// What came of one fault: an answer by which it is told from others, or what is wrong with the reader.
+/// The outcome of one fault: an answer that distinguishes it from others, or what is wrong with the reader.
 pub fn examine(text: &str) -> Result<String, String> {
     let read = catch_unwind(|| check_fault(text)).map_err(|_| "a panic".to_string())?;
     let shape = |words: &str| words.chars().filter(|c| !c.is_ascii_digit()).take(120).collect::<String>();

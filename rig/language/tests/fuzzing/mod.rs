@@ -204,7 +204,7 @@ impl Mutations {
     }
 }
 
-/// What came of one script: an answer by which it is told from others, or what is wrong with the reader.
+/// The outcome of one script: an answer that distinguishes it from others, or what is wrong with the reader.
 pub fn examine(text: &str) -> Result<u64, String> {
     match catch_unwind(AssertUnwindSafe(|| examined(text))) {
         Ok(answer) => answer,

@@ -24,7 +24,7 @@ impl Devices {
             let (filesystem, source) = mount_of(&mounts, &directory.to_string_lossy());
             devices.filesystem = filesystem;
             devices.filesystems.insert(kernel_number(status.dev()));
-            // A file system of its own device number (btrfs) names the disk as its source.
+            // A file system with its own device number (btrfs) names the disk as its source.
             let named = fs::metadata(source).ok().filter(|metadata| metadata.file_type().is_block_device());
             let number = named.map_or(status.dev(), |metadata| metadata.rdev());
             devices.disks.extend(disk_of(number));

@@ -9,9 +9,8 @@ mod events;
 mod instance;
 mod joiner;
 
-use crate::calls::{is_system_call, Kind, Seen, CALLS};
+use crate::calls::{is_system_call, Kind, Seen, Source, CALLS};
 use crate::paths::Paths;
-use crate::Source;
 use anyhow::{bail, Context, Result};
 use devices::Devices;
 use events::{Event, Reading};

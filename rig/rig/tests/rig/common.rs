@@ -50,7 +50,7 @@ impl Place {
         self.number(&format!("select count(*) from {table}")) as u64
     }
 
-    /// A place of its own with the same database.
+    /// A separate place with the same database.
     pub fn copy(&self) -> Place {
         let other = Place::new();
         std::fs::copy(self.database(), other.database()).expect("the database is copied");

@@ -101,7 +101,7 @@ fn messages() -> Vec<Message> {
         }
         message
     };
-    // The SQL of one's own, of a log, or of a kit is not ours, and a maintenance is asked of services, which only Firebird has.
+    // The SQL of a user, of a log or of a kit is not ours, and a maintenance is asked of services, which only Firebird has.
     let others = ["sql", "replay", "oltp_emul", "maintenance"];
     let ours = workload::samples().into_iter().filter(|message| !others.contains(&message.name.as_str()));
     ours.flat_map(|message| [sized(message.clone(), true), sized(message, false)]).collect()

@@ -472,7 +472,7 @@ fn a_check_finds_rounds_that_are_not_whole() {
     }
 }
 
-/// Loads, installs a trigger that tampers, and runs 200 transactions and a check in a process of their own.
+/// Loads, installs a trigger that tampers, and runs 200 transactions and a check in their own process.
 fn run_tampered(workload: Value, trigger: &str) -> (Place, Ended) {
     let place = Place::new();
     succeed(&place.job(workload.clone(), vec![load()]));
@@ -951,7 +951,7 @@ fn a_job_that_cannot_go_on_says_what_it_was_doing_and_why() {
         (on(&[("/inspect", inspection)], vec![load()]), "reading a setting (select nonsense)", "no such column"),
         (on(&[], vec![check()]), "checking consistency", "no such table"),
         (on(&[("/target/path", json!(twice))], vec![load(), load()]), "loading the database", "already exists"),
-        // Each session has a memory of its own.
+        // Each session has its own memory.
         (on(&[], vec![load(), run(1, count(1))]), "preparing statements", "no such table"),
         (
             on(&[("/target/path", json!(foreign)), ("/target/setup", json!([]))], vec![load()]),

@@ -140,8 +140,8 @@ fn what_an_engine_refuses_is_told_with_file_and_line() {
     ] {
         let place = Place::new();
         let ended = perform(&place.job(shop(&[("bad", 1.0, text)]), vec![load(), run(1, lasting(0.3))]));
-        let said = format!("{:?}", ended.events);
-        assert!(said.replace("\\\\", "\\").contains(wanted), "{text}: {said}");
+        let message = format!("{:?}", ended.events);
+        assert!(message.replace("\\\\", "\\").contains(wanted), "{text}: {message}");
     }
 }
 
@@ -188,13 +188,13 @@ fn what_is_wrong_in_the_files_is_told_before_anything_is_done() {
     ] {
         assert!(errors.iter().any(|error| error.as_str().unwrap().starts_with(part)), "{part}: {errors:?}");
     }
-    for (condition, said) in [
+    for (condition, expected) in [
         ("select :client_id;", "the variable :client_id is a terminal's, and a condition is asked without one"),
         ("select 1 where :words = 'a';", "unknown variable :words; perhaps :word is meant"),
     ] {
         let mut asked = shop(&[("look", 1.0, LOOK)]);
         asked["conditions"]["text"] = json!(format!("select 1 where 0;\n{condition}"));
-        assert_eq!(described(&asked)["errors"], json!([format!("shop/conditions.sql:2: {said}")]));
+        assert_eq!(described(&asked)["errors"], json!([format!("shop/conditions.sql:2: {expected}")]));
     }
     // A job with such files is refused.
     let refused = rig(&["job"], Place::new().job(wrong, vec![load()]).to_string().as_bytes());
@@ -214,14 +214,14 @@ fn a_table_is_read_from_a_csv_file() {
         place.number("select count(*) from item where (id = 1 and name = 'a, \"b\"') or (id = 2 and name = '007')"),
         2
     );
-    for (changed, said) in [
+    for (changed, expected) in [
         ("id,stock,name\n1,1000,a\n", "it had 2 rows, and has 1: it has changed since the experiment was read"),
         ("id,stock,name\n1,1000,x\n2,1000,007\n", "its bytes have changed since the experiment was read"),
     ] {
         std::fs::write(&csv, changed).unwrap();
         let ended = perform(&Place::new().job(workload.clone(), vec![load()]));
         let (doing, message) = ended.failure();
-        assert_eq!((doing, message), ("loading the database", format!("{}: {said}", csv.display()).as_str()));
+        assert_eq!((doing, message), ("loading the database", format!("{}: {expected}", csv.display()).as_str()));
     }
 }
 

@@ -115,7 +115,7 @@ fn a_class_draws_the_kinds_of_its_mix_alone() {
 
 #[test]
 fn what_a_workload_does_not_know_of_a_class_is_refused() {
-    for (workload, mix, parameters, said) in [
+    for (workload, mix, parameters, expected) in [
         (commits(), json!({"a": 1.0}), json!({}), "a of class x: the workload does not have that"),
         (orders(10, 1), json!({}), json!({"products": 3}), "has orders_per_call and lines alone"),
         (orders(10, 1), json!({}), json!({"lines": 7}), "is out of range"),
@@ -127,7 +127,7 @@ fn what_a_workload_does_not_know_of_a_class_is_refused() {
         let refused = rig(&["job"], job.to_string().as_bytes());
         assert_eq!(refused.status.code(), Some(2));
         let words = String::from_utf8(refused.stderr).unwrap();
-        assert!(words.contains(said), "{words}");
+        assert!(words.contains(expected), "{words}");
     }
 }
 
@@ -136,7 +136,7 @@ fn stages_and_classes_that_do_not_fit_are_refused() {
     let class =
         |terminals: u32| json!({"name": "x", "terminals": terminals, "pacing": null, "mix": {}, "parameters": {}});
     let stage = |seconds: f64, to: f64| json!({"seconds": seconds, "legs": [{"from": 1.0, "to": to}]});
-    for (fields, said) in [
+    for (fields, expected) in [
         (vec![("classes", json!([class(2)]))], "as many as those of the classes"),
         (vec![("terminals", json!(2)), ("classes", json!([class(1), class(1)]))], "two have the same name"),
         (vec![("stages", json!([stage(0.5, 1.0)]))], "as long as the stages together"),
@@ -148,7 +148,7 @@ fn stages_and_classes_that_do_not_fit_are_refused() {
         let refused = rig(&["job"], job.to_string().as_bytes());
         assert_eq!(refused.status.code(), Some(2));
         let words = String::from_utf8(refused.stderr).unwrap();
-        assert!(words.contains(said), "{words}");
+        assert!(words.contains(expected), "{words}");
     }
 }
 

@@ -35,10 +35,10 @@ pub fn of(library: &Library, database: &mut isc_db_handle) -> Outcome<Vec<(Strin
     })?;
     let mut figures = read(&answer)?;
     // Gaps, which are what is read of these: how many transactions lie between.
-    let told = |name: &str, figures: &[(String, i64)]| figures.iter().find(|one| one.0 == name).map(|one| one.1);
-    if let Some(next) = told("next_transaction", &figures) {
+    let figure = |name: &str, figures: &[(String, i64)]| figures.iter().find(|one| one.0 == name).map(|one| one.1);
+    if let Some(next) = figure("next_transaction", &figures) {
         for (gap, from) in [("oldest_gap", "oldest_transaction"), ("active_gap", "oldest_active")] {
-            figures.extend(told(from, &figures).map(|from| (gap.to_string(), next - from)));
+            figures.extend(figure(from, &figures).map(|from| (gap.to_string(), next - from)));
         }
     }
     Ok(figures)

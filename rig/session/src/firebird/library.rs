@@ -9,7 +9,7 @@ use rsfbclient_core::ibase::{
 use rsfbclient_core::FbError;
 use std::ffi::{c_char, c_short, c_uint, c_ushort};
 use std::ptr;
-use transaction::{failed, Class, Outcome};
+use transaction::{failed, Class, Outcome, SessionError};
 
 /// What a call answers: how it ended, and what more is to be said of it.
 pub type Status = [ISC_STATUS; 20];
@@ -101,6 +101,42 @@ impl Library {
         }
         // SAFETY: the status ends as the library has filled it in.
         let code = unsafe { (self.sqlcode)(status.as_ptr()) };
-        super::said(FbError::Sql { msg, code })
+        session_error(FbError::Sql { msg, code })
+    }
+}
+
+pub fn session_error(error: FbError) -> SessionError {
+    match error {
+        FbError::Sql { msg, code } => {
+            let message = msg.split_whitespace().collect::<Vec<_>>().join(" ");
+            SessionError { class: classify(code, &message), message }
+        }
+        other => SessionError { class: Class::Other, message: other.to_string() },
+    }
+}
+
+/// SQL codes as in Firebird's `sqlerr` table; the words tell apart what shares a code.
+/// -913 covers a deadlock and an update conflict, -901 a lock conflict and a lock time-out among others.
+pub fn classify(code: i32, message: &str) -> Class {
+    let lower = message.to_lowercase();
+    let says = |words: &str| lower.contains(words);
+    if says("no space left") || says("disk full") {
+        Class::DiskFull
+    } else if says("lock time-out") {
+        Class::LockTimeout
+    } else if says("update conflicts with concurrent update") || says("concurrent transaction number is") {
+        Class::UpdateConflict
+    } else if says("no current record for fetch operation") || says("row_missed") {
+        Class::RowMissed
+    } else if says("deadlock") {
+        Class::Deadlock
+    } else if says("lock conflict") {
+        Class::LockConflict
+    } else if code == -803 || code == -530 || says("violation of") {
+        Class::Constraint
+    } else if code == -902 || code == -904 || says("connection") {
+        Class::Connection
+    } else {
+        Class::Other
     }
 }

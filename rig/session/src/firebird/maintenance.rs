@@ -1,8 +1,9 @@
 //! gbak, nbackup, gfix and gstat, as services of the engine: embedded in this process, or of a server on this machine.
 
+use super::library::session_error;
 use super::services::{Request, Services};
-use super::{open, said, Firebird};
-use crate::registry::Engine;
+use super::{open, Firebird};
+use crate::engine::Engine;
 use rsfbclient_core::{Dialect as SqlDialect, FirebirdClientSqlOps};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -195,10 +196,10 @@ impl Maintenance for Firebird {
         let mut transaction = Default::default();
         self.client
             .exec_immediate(&mut self.database, &mut transaction, SqlDialect::D3, "set transaction no auto undo")
-            .map_err(said)?;
+            .map_err(session_error)?;
         self.transaction = Some(transaction);
         let done = open(&mut self.transaction).and_then(|transaction| {
-            self.client.exec_immediate(&mut self.database, transaction, SqlDialect::D3, sql).map_err(said)
+            self.client.exec_immediate(&mut self.database, transaction, SqlDialect::D3, sql).map_err(session_error)
         });
         done.and(self.rollback())
     }
@@ -234,8 +235,8 @@ fn nothing_wrong(output: &str) -> Outcome<()> {
 
 /// `time elapsed 0 sec`, `page reads 2227`, `page writes 2227`, perhaps with more blanks; on one line or on several.
 fn is_nbackups_count(line: &str) -> bool {
-    const SAID: [&str; 6] = ["time", "elapsed", "sec", "page", "reads", "writes"];
-    line.split_whitespace().all(|word| SAID.contains(&word) || word.chars().all(|c| c.is_ascii_digit()))
+    const WORDS: [&str; 6] = ["time", "elapsed", "sec", "page", "reads", "writes"];
+    line.split_whitespace().all(|word| WORDS.contains(&word) || word.chars().all(|c| c.is_ascii_digit()))
 }
 
 /// What an online validation (`src/jrd/validation.cpp`) finds wrong: each table ends with `is ok` unless something is.

@@ -14,12 +14,12 @@ mod maintenance;
 mod services;
 mod statement;
 
-use crate::registry::Engine;
+use crate::engine::Engine;
 use blob::Place;
-use library::Library;
+use library::{session_error, Library};
 use rsfbclient_core::{
     charset::{Charset, UTF_8},
-    Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, TrDataAccessMode, TrIsolationLevel,
+    Dialect as SqlDialect, FirebirdClientDbOps, FirebirdClientSqlOps, TrDataAccessMode, TrIsolationLevel,
     TrLockResolution, TrOp, TrRecordVersion, TransactionConfiguration,
 };
 use rsfbclient_native::{DynLoad, NativeFbAttachmentConfig, NativeFbClient, RemoteConfig};
@@ -93,7 +93,7 @@ pub struct Target {
     lock_resolution: LockResolution,
     /// Seconds a `wait` transaction waits; `null` waits until the engine breaks a deadlock.
     lock_timeout_s: Option<u32>,
-    /// Statements run on every new session, before anything else, each in a transaction of its own.
+    /// Statements run on every new session, before anything else, each in its own transaction.
     setup: Vec<String>,
 }
 
@@ -130,11 +130,11 @@ impl Target {
     }
 
     /// Why there is no session on a server, in one plain line; the client library's own words where nothing is plainer.
-    fn explained(&self, said: String) -> String {
-        let Some(remote) = &self.remote else { return said };
+    fn explained(&self, message: String) -> String {
+        let Some(remote) = &self.remote else { return message };
         let at = format!("{}:{}", remote.named(), remote.port);
         let (user, database) = (&self.user, &self.database);
-        let says = |words: &str| said.contains(words);
+        let says = |words: &str| message.contains(words);
         if says("user name and password are not defined") {
             format!("{at}: the server does not let {user} in: there is no such user, or the password is wrong")
         } else if says("Failed to locate host machine") {
@@ -148,7 +148,7 @@ impl Target {
         } else if says("No such file or directory") || says("cannot find the file") || says("cannot find the path") {
             format!("{at}: the server has no database or alias \"{database}\"")
         } else {
-            format!("{at}: {said}")
+            format!("{at}: {message}")
         }
     }
 }
@@ -234,7 +234,7 @@ impl Firebird {
         let database = loop {
             let message = match client.attach_database(&attachment, SqlDialect::D3, false) {
                 Ok(database) => break database,
-                Err(error) => said(error).message,
+                Err(error) => session_error(error).message,
             };
             if !message.contains(LOCKED) || tried.elapsed() > LOCK_WAIT {
                 return Err(SessionError { class: Class::Connection, message: target.explained(message) });
@@ -256,7 +256,7 @@ impl Firebird {
             self.transaction = Some(statement::begun(&self.library, &mut self.database, sql)?);
             return Ok(());
         }
-        let transaction = self.client.begin_transaction(&mut self.database, self.kind).map_err(said)?;
+        let transaction = self.client.begin_transaction(&mut self.database, self.kind).map_err(session_error)?;
         self.transaction = Some(transaction);
         Ok(())
     }
@@ -264,14 +264,16 @@ impl Firebird {
     fn commit(&mut self) -> Outcome<()> {
         // A commit that fails leaves the transaction open: the caller rolls it back.
         let transaction = open(&mut self.transaction)?;
-        self.client.transaction_operation(transaction, TrOp::Commit).map_err(said)?;
+        self.client.transaction_operation(transaction, TrOp::Commit).map_err(session_error)?;
         self.transaction = None;
         Ok(())
     }
 
     fn rollback(&mut self) -> Outcome<()> {
         match self.transaction.take() {
-            Some(mut transaction) => self.client.transaction_operation(&mut transaction, TrOp::Rollback).map_err(said),
+            Some(mut transaction) => {
+                self.client.transaction_operation(&mut transaction, TrOp::Rollback).map_err(session_error)
+            }
             None => Ok(()),
         }
     }
@@ -298,7 +300,7 @@ impl Firebird {
         ran
     }
 
-    /// Runs `work` in a transaction of its own, committed when it succeeds.
+    /// Runs `work` in its own transaction, committed when it succeeds.
     fn apart<T>(&mut self, work: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         self.begin()?;
         match work(self).and_then(|value| self.commit().map(|()| value)) {
@@ -395,7 +397,10 @@ impl Session for Firebird {
                 return session.run_once(sql, &mut |_| {}).map(|_| ());
             }
             let transaction = open(&mut session.transaction)?;
-            session.client.exec_immediate(&mut session.database, transaction, SqlDialect::D3, sql).map_err(said)
+            session
+                .client
+                .exec_immediate(&mut session.database, transaction, SqlDialect::D3, sql)
+                .map_err(session_error)
         })
     }
 
@@ -484,50 +489,15 @@ fn too_old(what: &str) -> String {
     format!("the server {what}: acidtest knows Firebird 3.0 and later")
 }
 
-fn said(error: FbError) -> SessionError {
-    match error {
-        FbError::Sql { msg, code } => {
-            let message = msg.split_whitespace().collect::<Vec<_>>().join(" ");
-            SessionError { class: classify(code, &message), message }
-        }
-        other => SessionError { class: Class::Other, message: other.to_string() },
-    }
-}
-
-/// SQL codes as in Firebird's `sqlerr` table; the words tell apart what shares a code.
-/// -913 covers a deadlock and an update conflict, -901 a lock conflict and a lock time-out among others.
-fn classify(code: i32, message: &str) -> Class {
-    let lower = message.to_lowercase();
-    let says = |words: &str| lower.contains(words);
-    if says("no space left") || says("disk full") {
-        Class::DiskFull
-    } else if says("lock time-out") {
-        Class::LockTimeout
-    } else if says("update conflicts with concurrent update") || says("concurrent transaction number is") {
-        Class::UpdateConflict
-    } else if says("no current record for fetch operation") || says("row_missed") {
-        Class::RowMissed
-    } else if says("deadlock") {
-        Class::Deadlock
-    } else if says("lock conflict") {
-        Class::LockConflict
-    } else if code == -803 || code == -530 || says("violation of") {
-        Class::Constraint
-    } else if code == -902 || code == -904 || says("connection") {
-        Class::Connection
-    } else {
-        Class::Other
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::library::classify;
     use super::*;
 
     #[test]
     fn why_there_is_no_session_is_one_plain_line() {
         let mut target = Firebird::samples().pop().unwrap();
-        for (said, plain) in [
+        for (message, plain) in [
             (
                 "Your user name and password are not defined. Ask your database administrator to set up a Firebird login.",
                 "localhost:3050: the server does not let SYSDBA in: there is no such user, or the password is wrong",
@@ -556,7 +526,7 @@ mod tests {
             ),
             ("database /data/x.fdb shutdown", "localhost:3050: database /data/x.fdb shutdown"),
         ] {
-            assert_eq!(target.explained(said.to_string()), plain);
+            assert_eq!(target.explained(message.to_string()), plain);
         }
         target.remote.as_mut().unwrap().host = "::1".into();
         assert_eq!(target.explained("x".into()), "[::1]:3050: x");

@@ -3,7 +3,8 @@
 //!
 //! Source: `firebird/impl/consts_pub.h` and `inf_pub.h`, which number the parts of requests and answers.
 
-use super::{classify, Target};
+use super::library::classify;
+use super::Target;
 use libloading::Library;
 use std::ffi::c_char;
 use std::time::Duration;
@@ -109,12 +110,12 @@ impl Services {
         while self.is_running()? && !look()? {
             std::thread::sleep(PAUSE);
         }
-        let said = self.read_to_end()?;
+        let output = self.read_to_end()?;
         // Its last words are there before it has ended.
         while self.is_running()? {
             std::thread::sleep(PAUSE);
         }
-        Ok(said)
+        Ok(output)
     }
 
     fn is_running(&mut self) -> Outcome<bool> {
@@ -124,16 +125,16 @@ impl Services {
     }
 
     fn read_to_end(&mut self) -> Outcome<String> {
-        let (mut said, mut answer) = (Vec::new(), vec![0; 32_000]);
+        let (mut output, mut answer) = (Vec::new(), vec![0; 32_000]);
         loop {
             self.query(&[INFO_TO_EOF], &mut answer)?;
             let length = usize::from(u16::from_le_bytes([answer[1], answer[2]]));
             let (text, rest) = answer.get(3..).and_then(|all| all.split_at_checked(length)).unwrap_or((&[], &[]));
-            said.extend(text);
-            let mut said_then = rest.iter().take_while(|item| **item != INFO_END);
-            let goes_on = said_then.any(|item| matches!(*item, INFO_TRUNCATED | INFO_TIMEOUT));
+            output.extend(text);
+            let mut items_left = rest.iter().take_while(|item| **item != INFO_END);
+            let goes_on = items_left.any(|item| matches!(*item, INFO_TRUNCATED | INFO_TIMEOUT));
             if answer[0] != INFO_TO_EOF || !goes_on {
-                return Ok(String::from_utf8_lossy(&said).into_owned());
+                return Ok(String::from_utf8_lossy(&output).into_owned());
             }
         }
     }
@@ -173,8 +174,8 @@ impl Services {
         let (mut words, mut text, mut at) = (Vec::new(), [0u8; 1024], status.as_ptr());
         // SAFETY: `at` goes through a status vector that the library has filled, which ends itself.
         while unsafe { interpret(text.as_mut_ptr().cast(), text.len() as u32, &mut at) } > 0 {
-            let said: Vec<u8> = text.iter().copied().take_while(|byte| *byte != 0).collect();
-            words.push(String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" "));
+            let output: Vec<u8> = text.iter().copied().take_while(|byte| *byte != 0).collect();
+            words.push(String::from_utf8_lossy(&output).split_whitespace().collect::<Vec<_>>().join(" "));
         }
         let message = plainer(words.join(" -"));
         Err(SessionError { class: classify(0, &message), message })
@@ -182,11 +183,11 @@ impl Services {
 }
 
 /// What a service hands to the database beside its request has 255 bytes in 4.0, and the paths take most of them.
-fn plainer(said: String) -> String {
-    if said.contains("clumplet") {
-        format!("the path of the server's files is too long for its services: choose a shorter directory ({said})")
+fn plainer(output: String) -> String {
+    if output.contains("clumplet") {
+        format!("the path of the server's files is too long for its services: choose a shorter directory ({output})")
     } else {
-        said
+        output
     }
 }
 
@@ -206,9 +207,9 @@ mod tests {
 
     #[test]
     fn a_path_that_is_too_long_is_told_as_such() {
-        let said =
+        let output =
             "Internal error when using clumplet API: attempt to store 273 bytes in a clumplet with maximum size 255";
-        assert!(plainer(said.into()).starts_with("the path of the server's files is too long"));
+        assert!(plainer(output.into()).starts_with("the path of the server's files is too long"));
         assert_eq!(plainer("lock conflict".into()), "lock conflict");
     }
 

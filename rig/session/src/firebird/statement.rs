@@ -1,5 +1,5 @@
 //! One prepared statement: what it takes, what it answers, and how it runs. The measured path allocates nothing: numbers
-//! have a place of their own, texts go from where they are, and those of rows keep their memory.
+//! have their own place, texts go from where they are, and those of rows keep their memory.
 
 use super::blob::Place;
 use super::column::{ask_for, variable_type, Column};

@@ -12,7 +12,7 @@ const LONG: usize = 512 * 1024;
 /// What a server says that admits no local file, after its error number: MySQL up to 5.7, MySQL 8, MariaDB.
 const NOT_ADMITTED: [&str; 3] = ["(error 1148)", "(error 3948)", "(error 4166)"];
 
-/// Fills a table from a file of ours, in a transaction of its own. Where the server admits none, it is inserts of many
+/// Fills a table from our file, in its own transaction. Where the server admits none, it is inserts of many
 /// rows, in one transaction.
 pub fn begin<'a>(session: &'a mut Mysql, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
     let forms = session.forms(&format!("select {} from {table} limit 0", columns.join(", ")))?;

@@ -9,7 +9,7 @@ mod login;
 #[cfg(test)]
 mod tests;
 
-use crate::registry::Engine;
+use crate::engine::Engine;
 use crate::tls::Tls;
 use connection::Wire;
 use serde::{Deserialize, Serialize};

@@ -462,7 +462,7 @@ fn a_password_goes_in_clear_only_where_nobody_can_listen() {
     assert_eq!(ended.unwrap(), None);
     assert!(!asked.windows(6).any(|bytes| bytes == b"secret"));
 
-    // The server has seen the password before; its OK follows without a word of ours.
+    // The server has seen the password before; its OK follows without our word.
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&packet(0, &greeting(0, plugin))).unwrap();
     server.write_all(&packets(2, &[vec![1, 3], ok(0, AUTOCOMMIT, 0)])).unwrap();

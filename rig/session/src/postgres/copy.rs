@@ -14,7 +14,7 @@ use wire_postgres::{
 /// Rows are sent together until they are this many bytes.
 const BUFFER: usize = 128 * 1024;
 
-/// A COPY that is a transaction of its own.
+/// A COPY that is its own transaction.
 pub struct Copy<'a> {
     session: &'a mut Postgres,
     /// The table and its columns, as a COPY names them.

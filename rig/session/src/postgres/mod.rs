@@ -7,7 +7,7 @@ mod connection;
 mod copy;
 mod login;
 
-use crate::registry::Engine;
+use crate::engine::Engine;
 use crate::tls::Tls;
 use connection::{Ended, Wire};
 use copy::Copy;

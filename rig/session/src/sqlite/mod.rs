@@ -6,7 +6,7 @@
 mod connection;
 mod library;
 
-use crate::registry::Engine;
+use crate::engine::Engine;
 use connection::Connection;
 use serde::{Deserialize, Serialize};
 use std::task::Poll;
@@ -30,7 +30,7 @@ static DIALECT: Dialect = Dialect {
     engine: "SQLite",
     one_writer: true,
     keys_after_load: false,
-    // The rowid: "bigint" would add an index of its own beside it.
+    // The rowid: "bigint" would add its own index beside it.
     key: "integer primary key",
     small_key: "integer primary key",
     own_key: "integer primary key",

@@ -4,7 +4,7 @@
 //! after its commit number `n` follows from these three alone, whatever the other terminals do, and whoever knows the
 //! number of the last commit knows every row that must be there.
 
-use crate::{letters, mixed};
+use crate::common::{letters, mixed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -127,7 +127,7 @@ impl Settings {
 #[derive(Debug, Clone, PartialEq)]
 struct Mix {
     weights: Vec<(Part, u64)>,
-    /// Of a hundred transactions of any kind so many are rolled back; none: each kind has a share of its own.
+    /// Of a hundred transactions of any kind so many are rolled back; none: each kind has its own share.
     rolled_back: Option<u64>,
     /// So many of the rows that all add to are used.
     shared: usize,
@@ -230,7 +230,7 @@ struct End {
     undone: Range<usize>,
 }
 
-/// What became of the change with a version.
+/// The outcome of the change with a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Loaded,
@@ -336,7 +336,7 @@ impl History {
         later
     }
 
-    /// What becomes of the change with this version, of those up to here.
+    /// What happens to the change with this version, of those up to here.
     pub fn fate(&self, version: u64) -> Fate {
         let Some(before) = (version >> CHANGE_BITS).checked_sub(1) else {
             return if version == 0 { Fate::Loaded } else { Fate::Unknown };
@@ -661,7 +661,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Numbers drawn by lot, the same ones for a seed in every version (splitmix64).
+/// Numbers drawn at random, the same ones for a seed in every version (splitmix64).
 #[derive(Debug, Clone)]
 struct Lot(u64);
 

@@ -1,12 +1,18 @@
 //! What a database holds of histories, by every access path, beside the model. What reads is apart from what compares.
 
-use super::file;
 use super::generate::{Fate, History, Row, Settings, EXTRA, SHARED};
-use crate::condition;
-use crate::sql::File;
+use crate::common::condition;
+use crate::sql::{files, File, Files};
 use protocol::Condition;
 use std::collections::BTreeMap;
-use transaction::{Acknowledged, Outcome, Session, Value};
+use transaction::{failed, Acknowledged, Class, Dialect, Outcome, Session, Value};
+
+const SQL: Files = files!("");
+
+/// The statements of an engine's histories.
+pub fn file(dialect: &Dialect) -> Outcome<File> {
+    SQL.of(dialect).ok_or_else(|| failed(Class::Other, format!("{} has no SQL for a history", dialect.engine)))
+}
 
 /// Of a condition that does not hold, so many rows are named.
 const NAMED_MAX: usize = 4;

@@ -1,6 +1,6 @@
 //! `history`: transactions of every kind, with a model beside them that knows what must be there after each.
 //!
-//! Each terminal has a history of its own ([`generate`]): it inserts, updates, moves and deletes rows under keys of its own,
+//! Each terminal has its own history ([`generate`]): it inserts, updates, moves and deletes rows under keys of its own,
 //! between the other terminals' on the same pages and in the same indexes, adds to rows that all share, and makes and drops
 //! tables, and indexes and columns of the rows of all. With each commit
 //! it writes the commit's number beside its rows. So a database says which of the states it must be in, and whoever looks
@@ -9,9 +9,9 @@
 mod generate;
 mod inspect;
 
-use crate::registry::Kind;
-use crate::sql::{files, filled, File, Files};
-use crate::{commit, flaw_if_zero};
+use crate::common::{commit, flaw_if_zero};
+use crate::kind::Kind;
+use crate::sql::filled;
 use generate::{Change, Ddl, History, Part, Settings, Step, EXTRA, SHARED, TEXT_MAX};
 use protocol::{Condition, Survey, SurveyedTerminal};
 use serde::{Deserialize, Serialize};
@@ -40,8 +40,6 @@ const ROWS_MAX: u32 = 1_000_000;
 
 /// An engine that admits one writer keeps all others waiting behind a transaction that is open.
 const ONE_WRITER_OPEN_MS: u64 = 3;
-
-const SQL: Files = files!("");
 
 const KINDS: [KindSpec; 8] = [
     KindSpec { name: "insert", limit_ms: None },
@@ -84,13 +82,9 @@ struct Workloaded {
     seed: u64,
 }
 
-fn file(dialect: &Dialect) -> Outcome<File> {
-    SQL.of(dialect).ok_or_else(|| failed(Class::Other, format!("{} has no SQL for a history", dialect.engine)))
-}
-
 impl Workloaded {
     fn settings(&self, dialect: &Dialect) -> Outcome<Settings> {
-        let file = file(dialect)?;
+        let file = inspect::file(dialect)?;
         let ddl = match (file.text("create"), file.remark("create", "rows")) {
             (None, _) => Ddl::None,
             (Some(_), None) => Ddl::Alone,
@@ -148,7 +142,7 @@ impl Workload for Workloaded {
             true
         })?;
         drop(session);
-        context.statements(file(dialect)?.unnamed(dialect, &[])?)?;
+        context.statements(inspect::file(dialect)?.unnamed(dialect, &[])?)?;
         context.statements([
             "create index history_rows_group on history_rows (grp)",
             "create unique index history_rows_unique on history_rows (uniq)",
@@ -319,7 +313,7 @@ impl Player {
     /// The statements of this name, which make or drop what is the terminal's.
     async fn named(&self, client: &mut Client, name: &str) -> Outcome<()> {
         let values: crate::sql::Values = &[("terminal", &self.history.terminal), ("extra", &EXTRA)];
-        for sql in file(self.dialect)?.named(name, self.dialect, values)? {
+        for sql in inspect::file(self.dialect)?.named(name, self.dialect, values)? {
             self.text(client, &sql).await?;
         }
         Ok(())

@@ -7,7 +7,7 @@
 
 mod verify;
 
-use crate::registry::Kind;
+use crate::kind::{known, Kind};
 use protocol::{Condition, Garbage, Maintained, OperationDone};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -154,8 +154,13 @@ impl Kind for Parameters {
     }
 
     fn workload(self, seed: u64) -> Box<dyn Workload> {
-        let message = serde_json::from_str(&self.data.message(self.scale)).expect("a message of ours");
-        let loaded = crate::of(&message, seed).unwrap_or_else(|flaw| panic!("{flaw}"));
+        let message: protocol::Workload =
+            serde_json::from_str(&self.data.message(self.scale)).expect("a message of ours");
+        let loaded = match self.data {
+            Data::Tpcb => known::<crate::tpcb::Tpcb>(),
+            Data::Tpcc => known::<crate::tpcc::Parameters>(),
+        };
+        let loaded = (loaded.workload)(&message.fields, seed).unwrap_or_else(|flaw| panic!("{flaw}"));
         Box::new(Maintenance { parameters: self, loaded, state: Arc::default() })
     }
 }

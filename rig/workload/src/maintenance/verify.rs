@@ -1,7 +1,7 @@
 //! What is looked into after the run: databases that were restored, and one that was swept.
 
 use super::{beside, of_file, offered, Maintenance, State, What};
-use crate::condition;
+use crate::common::condition;
 use protocol::Condition;
 use std::fs;
 use transaction::{Acknowledged, Operation, Outcome, Session};

@@ -59,7 +59,7 @@ impl AsKit {
             return Err(halted().into());
         }
         self.kind = self.kinds.iter().position(|kind| kind.name == unit);
-        let ended = crate::commit(client).await?;
+        let ended = crate::common::commit(client).await?;
         match (printed.code, error) {
             (Some(BY_THE_KIT), _) => Ok(Ended::RolledBack),
             (Some(code), said) => {

@@ -1,6 +1,7 @@
 //! The filling of the database with documents: the kit's operations that add some, one after another.
 
-use super::{asked, begins, file, Parameters};
+use super::isql::scripted;
+use super::kit::{asked, begins, file, Parameters};
 use transaction::{wait, Outcome, Request, Session, Statement, Value};
 
 pub struct Filling {
@@ -16,7 +17,7 @@ pub struct Filling {
 impl Filling {
     pub fn prepare(session: &mut dyn Session, given: &Parameters) -> Outcome<Filling> {
         let begin = begins(session, given.no_auto_undo)?;
-        super::scripted(session)?.begins_by(Some(&begin));
+        scripted(session)?.begins_by(Some(&begin));
         let services = file(session)?.named("service", session.dialect(), &[])?;
         let services = services.iter().map(|sql| session.prepare(sql)).collect::<Outcome<_>>()?;
         let mut prepare = |name: &str| {
@@ -48,7 +49,7 @@ impl Filling {
         Ok((documents, said))
     }
 
-    /// The kit's service procedures, each in a transaction of its own.
+    /// The kit's service procedures, each in its own transaction.
     pub fn serve(&mut self, session: &mut dyn Session) -> Outcome<()> {
         for service in &self.services {
             wait(session, Request::Alone(*service, &[]), &mut |_| {})?;

@@ -210,7 +210,7 @@ impl<'a> Isql<'a> {
         Isql { open, session: None, within: false, auto_ddl: true }
     }
 
-    /// Runs a script to its end on a session of its own. Answers what it printed: the values of each row, a value a line.
+    /// Runs a script to its end on its own session. Answers what it printed: the values of each row, a value a line.
     pub fn run(&mut self, path: &str, script: &str) -> Outcome<String> {
         let mut printed = String::new();
         self.auto_ddl = true;
@@ -259,7 +259,7 @@ impl<'a> Isql<'a> {
                 self.session = None;
                 Ok(())
             }
-            // isql has a transaction of its own for these. Ours is the one that a session has: what was written before is
+            // isql has its own transaction for these. Ours is the one that a session has: what was written before is
             // committed with it, which no script of the kit would undo.
             Command::Ddl if self.auto_ddl => {
                 self.end(Request::Commit)?;

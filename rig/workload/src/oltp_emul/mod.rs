@@ -8,86 +8,23 @@
 mod as_kit;
 mod filling;
 mod isql;
+mod kit;
 mod worker;
 
-use crate::registry::Kind;
-use crate::sql::{files, File, Files};
-use crate::{condition, number};
+use crate::common::{condition, number};
+use crate::kind::Kind;
 use as_kit::AsKit;
 use filling::Filling;
 use isql::{first_transaction, scripted, Isql};
+pub use kit::Parameters;
+use kit::{asked, begins, file, within, KitScript, KitSession, KitSetting};
 use protocol::{Condition, Maintained};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use transaction::{
     failed, wait, Acknowledged, Class, KindSpec, Lasts, LoadContext, Open, Outcome, Request, Script, Seat, Session,
     Value, Workload, KINDS_MAX,
 };
 use worker::{Start, Watch, Worker};
-
-const SQL: Files = files!("": "firebird");
-
-/// The kit's files and settings, and how it is driven.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    title: String,
-    /// Run one after the other; they make all objects, and fill the tables of settings.
-    build: Vec<KitScript>,
-    /// Each prints the script that is then run: after the settings are in their table, and before the filling.
-    split: Vec<KitScript>,
-    /// Run after that; they fill the other tables.
-    fill: Vec<KitScript>,
-    /// Each prints the script that is then run: before each run.
-    adjust: Vec<KitScript>,
-    settings: Vec<KitSetting>,
-    /// Null where statements are ours and prepared once, but there.
-    #[serde(deserialize_with = "Option::deserialize")]
-    as_kit: Option<KitSession>,
-    /// The business operations, which the table of them must agree with.
-    units: Vec<String>,
-    /// So many documents are there before the first run.
-    init_docs: u32,
-    /// The documents that are there are spread over so many sessions.
-    expected_workers: u32,
-    no_auto_undo: bool,
-    separate_workers: bool,
-    /// In so many of 100 operations a session takes the documents of another one.
-    update_conflict_percent: u32,
-    warmup_ms: u32,
-    /// Null where the run is by count, but there.
-    #[serde(deserialize_with = "Option::deserialize")]
-    measured_ms: Option<u32>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KitScript {
-    /// As messages name it.
-    path: String,
-    text: String,
-}
-
-/// A session as the kit's own are.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KitSession {
-    /// For isql, as the kit makes it, with one operation.
-    script: KitScript,
-    /// After so many operations it connects anew.
-    actions: u32,
-}
-
-/// A row of the kit's table of settings.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KitSetting {
-    mode: String,
-    code: String,
-    value: String,
-    /// It may not be there yet.
-    added: bool,
-}
 
 impl Kind for Parameters {
     const NAME: &'static str = "oltp_emul";
@@ -238,44 +175,6 @@ impl Kit {
     }
 }
 
-/// A statement of our own file.
-fn asked(session: &dyn Session, name: &str) -> Outcome<String> {
-    file(session)?.one(name, session.dialect(), &[])
-}
-
-fn file(session: &dyn Session) -> Outcome<File> {
-    let dialect = session.dialect();
-    SQL.of(dialect).ok_or_else(|| failed(Class::Other, format!("OLTP-EMUL does not run on {}", dialect.engine)))
-}
-
-/// Runs `work` in a transaction begun by `statement`; others are begun as before.
-fn within<T>(
-    session: &mut dyn Session,
-    statement: &str,
-    work: impl FnOnce(&mut dyn Session) -> Outcome<T>,
-) -> Outcome<T> {
-    scripted(session)?.begins_by(Some(statement));
-    let begun = wait(session, Request::Begin, &mut |_| {});
-    scripted(session)?.begins_by(None);
-    begun?;
-    let worked = work(session).and_then(|value| wait(session, Request::Commit, &mut |_| {}).map(|_| value));
-    if worked.is_err() {
-        wait(session, Request::Rollback, &mut |_| {}).ok();
-    }
-    worked
-}
-
-/// How the kit begins the transactions that do its work: what it looks for since 4.0 is whether read committed is consistent.
-fn begins(session: &mut dyn Session, no_auto_undo: bool) -> Outcome<String> {
-    let question = asked(session, "isolation")?;
-    let mut mode = 0;
-    within(session, "set transaction read committed record_version", |session| {
-        scripted(session)?.once(&question, &mut |_, row| mode = row.first().and_then(Value::as_i64).unwrap_or(0))
-    })?;
-    let isolation = if mode == 4 { "read committed read consistency" } else { "snapshot" };
-    Ok(format!("set transaction {isolation} no wait{}", if no_auto_undo { " no auto undo" } else { "" }))
-}
-
 impl Workload for Kit {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
         self.build(context.open())?;
@@ -326,7 +225,7 @@ impl Workload for Kit {
         let close = file(session.as_ref())?.one("close-watch", session.dialect(), &[("end", &end)])?;
         session.batch(&close)?;
         drop(session);
-        // A session of its own: another one knows the end as it was.
+        // A separate session: another one knows the end as it was.
         let mut session = open()?;
         let sums = asked(session.as_ref(), "aggregate")?;
         within(session.as_mut(), "set transaction snapshot no wait", |session| {

@@ -1,7 +1,7 @@
 //! One session of the kit: it has the database choose an operation, does it, and goes on.
 
-use super::asked;
 use super::filling::failure;
+use super::kit::asked;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
@@ -66,7 +66,7 @@ impl Watch {
     }
 }
 
-/// A session of ours: what it asks of the kit is prepared once, and it asks for nothing that would only be printed.
+/// Our session: what it asks of the kit is prepared once, and it asks for nothing that would only be printed.
 pub struct Worker {
     choose: Statement,
     repeat: Statement,
@@ -147,7 +147,7 @@ impl Worker {
         client.execute(self.forget, &[]).await?;
         // Also after a failure, as the kit does: what the operation did is undone, and without auto undo a transaction that is
         // rolled back would stay in the way of garbage collection.
-        let ended = crate::commit(client).await?;
+        let ended = crate::common::commit(client).await?;
         match refused {
             None => Ok(ended),
             Some((BY_THE_KIT, _)) => Ok(Ended::RolledBack),

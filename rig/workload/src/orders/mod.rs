@@ -8,9 +8,9 @@
 //! An engine without procedures (SQLite) must have triggers: there the client runs the procedure's statements, and draws as
 //! if repeatable. The file of each engine has its trigger, and its procedure or those statements.
 
-use crate::registry::Kind;
+use crate::common::{commit, condition, flaw_if_zero, number, FILLER};
+use crate::kind::Kind;
 use crate::sql::{files, filled, File, Files, Values};
-use crate::{commit, condition, flaw_if_zero, number, FILLER};
 use protocol::{Condition, TerminalClass};
 use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};

@@ -267,7 +267,7 @@ fn begins_with_options(program: &Program, dialect: &str) -> Vec<String> {
     program.commands.iter().filter_map(refused).collect()
 }
 
-/// Conditions are told apart by their names.
+/// Conditions are distinguished by their names.
 fn twice(conditions: &[Statement]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let again = conditions.iter().filter(|condition| !seen.insert(&condition.name));

@@ -6,8 +6,8 @@ mod message;
 mod script;
 mod values;
 
-use crate::condition;
-use crate::registry::Kind;
+use crate::common::condition;
+use crate::kind::Kind;
 use compiled::{compiled, Compiled, DIALECTS};
 pub use message::Message;
 use protocol::{Condition, TerminalClass};

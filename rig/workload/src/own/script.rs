@@ -34,7 +34,7 @@ pub struct Client {
     variables: Vec<Datum>,
     /// As they were when it was drawn.
     drawn: Vec<Datum>,
-    /// Where it goes on after a commit of its own.
+    /// Where it goes on after its own commit.
     resume: Option<Resume>,
     counters: Vec<i64>,
     /// Of each program, its statements.

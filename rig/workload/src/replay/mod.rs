@@ -7,8 +7,8 @@ mod log;
 mod player;
 mod totals;
 
+use crate::kind::Kind;
 use crate::own::{Base, Message as Database};
-use crate::registry::Kind;
 use log::Log;
 use protocol::{Condition, Replayed};
 use serde::{Deserialize, Serialize};

@@ -4,9 +4,9 @@
 //! made to take the plan that is measured, and the plan is read back. What is answered is counted and summed up, by the
 //! engine where that leaves the plan as it is, so that handing rows over does not hide how they are read.
 
-use crate::registry::Kind;
+use crate::common::{commit, condition, flaw_if_zero};
+use crate::kind::Kind;
 use crate::sql::{files, filled, File, Files};
-use crate::{commit, condition, flaw_if_zero};
 use protocol::Condition;
 use rand::{Rng as _, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ const CHUNK: u64 = 10_000;
 const COLUMNS: [&str; 4] = ["id", "ordinal", "filler", "amount"];
 
 /// How each engine is made to read, by the names of the reads, and what its plan must say. A query answers rows of two
-/// numbers: how many rows of the table one stands for, and the sum of their amounts. `settings` are of the session, those
+/// numbers: how many rows of the table each represents, and the sum of their amounts. `settings` are of the session, those
 /// with a read's name behind theirs for it alone; `loaded` ends the load.
 const READS: Files = files!("");
 
@@ -326,7 +326,7 @@ fn fill(value: &mut Value, rng: &mut Rng) {
     for chunk in bytes.chunks_mut(10) {
         let mut bits = rng.next_u64();
         for byte in chunk {
-            *byte = super::LETTERS[(bits & 63) as usize];
+            *byte = crate::common::LETTERS[(bits & 63) as usize];
             bits >>= 6;
         }
     }

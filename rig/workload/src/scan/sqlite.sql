@@ -1,4 +1,4 @@
--- To SQLite a subquery's sort means a table of its own, so the sorted read answers row by row.
+-- SQLite sorts a subquery into a separate table, so the sorted read answers row by row.
 
 -- name: natural
 -- says: ["scan scan"]

@@ -3,8 +3,8 @@
 //! The engine sums up and counts by district; what it answers, a few rows a warehouse, is compared here. So no query joins
 //! one derived table with another, which older planners do row by row.
 
-use super::{Scale, DISTRICTS, NEW_ORDER, PAYMENT};
-use crate::{condition, number};
+use super::scale::{Scale, DISTRICTS, NEW_ORDER, PAYMENT};
+use crate::common::{condition, number};
 use protocol::Condition;
 use std::collections::{BTreeMap, BTreeSet};
 use transaction::{Acknowledged, Outcome, Session, Value};

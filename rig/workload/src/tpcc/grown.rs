@@ -1,8 +1,8 @@
 //! Whether a database is one that warehouses can be added to.
 
+use super::scale::Scale;
 use super::schema::{Table, TABLES};
-use super::Scale;
-use crate::number;
+use crate::common::number;
 use transaction::{Class, Outcome, Session, SessionError};
 
 /// Refuses a database that does not hold exactly the first `from` warehouses, all of each.

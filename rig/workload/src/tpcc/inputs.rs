@@ -1,7 +1,7 @@
 //! What a terminal asks for: inputs drawn as clauses 2.4.1 to 2.8.1 say.
 
 use super::random::{last_name, other, Constants, Deck};
-use super::{Scale, Tpcc, CENTS, DELIVERY, DISTRICTS, KINDS, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
+use super::scale::{Scale, CENTS, DELIVERY, DISTRICTS, KINDS, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use rand::RngExt as _;
 use std::time::Duration;
 use transaction::{Drawn, Mix, Rng, Seat};
@@ -57,6 +57,16 @@ enum Choice {
     Mix(Mix),
 }
 
+/// How the terminals of a run choose.
+#[derive(Clone, Copy)]
+pub struct Profile {
+    pub warehouses: i64,
+    pub scale: Scale,
+    pub keying: bool,
+    pub roaming: bool,
+    pub constants: Constants,
+}
+
 /// A terminal's warehouse and district, and how it chooses.
 pub struct TerminalState {
     pub warehouse: i64,
@@ -73,8 +83,8 @@ pub struct TerminalState {
 impl TerminalState {
     /// Terminals are dealt out over the warehouses, and a warehouse's over its districts (clause 2.8.1.1); more than ten
     /// at a warehouse share districts.
-    pub fn new(seat: Seat, workload: &Tpcc) -> TerminalState {
-        let Tpcc { warehouses, scale, keying, roaming, constants, .. } = *workload;
+    pub fn new(seat: Seat, profile: Profile) -> TerminalState {
+        let Profile { warehouses, scale, keying, roaming, constants } = profile;
         let terminal = seat.terminal as i64;
         TerminalState {
             warehouse: terminal % warehouses + 1,
@@ -174,15 +184,13 @@ fn waits(kind: usize, rng: &mut Rng) -> (Duration, Duration) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Parameters;
     use super::*;
     use rand::SeedableRng as _;
 
     fn terminal_state(terminal: u64, warehouses: i64, keying: bool) -> TerminalState {
         let seat = Seat { run: 0, terminal, terminals: 100, worker: false, class: None };
-        let parameters =
-            Parameters { warehouses: warehouses as u32, percent: 100, procedures: false, keying, roaming: false };
-        TerminalState::new(seat, &Tpcc::new(parameters, 9))
+        let constants = Constants::of_run(Scale::WHOLE, 9);
+        TerminalState::new(seat, Profile { warehouses, scale: Scale::WHOLE, keying, roaming: false, constants })
     }
 
     fn drawn(warehouses: i64) -> Vec<Inputs> {
@@ -280,8 +288,10 @@ mod tests {
     fn terminals_that_roam_come_to_all_warehouses_alike() {
         let (mut rng, seat) =
             (Rng::seed_from_u64(3), Seat { run: 0, terminal: 1, terminals: 2, worker: false, class: None });
-        let parameters = Parameters { warehouses: 40, percent: 10, procedures: false, keying: false, roaming: true };
-        let mut terminal_state = TerminalState::new(seat, &Tpcc::new(parameters, 9));
+        let scale = Scale { percent: 10 };
+        let constants = Constants::of_run(scale, 9);
+        let profile = Profile { warehouses: 40, scale, keying: false, roaming: true, constants };
+        let mut terminal_state = TerminalState::new(seat, profile);
         let mut seen = [[0u32; 10]; 40];
         for _ in 0..40_000 {
             let (_, inputs) = terminal_state.draw(&mut rng);

@@ -2,8 +2,8 @@
 //! whichever session writes it and whenever.
 
 use super::random::{last_name, permutation, Constants, Texts};
+use super::scale::{Scale, CENTS, DISTRICTS};
 use super::schema::Table;
-use super::{Scale, CENTS, DISTRICTS};
 use rand::{RngExt as _, SeedableRng as _};
 use std::fmt::Write as _;
 use transaction::{Rng, Value};

@@ -8,78 +8,23 @@ mod load;
 mod procedures;
 mod queue;
 mod random;
+mod scale;
 mod schema;
 mod script;
 
-use crate::flaw_if_zero;
-use crate::registry::Kind;
-use inputs::TerminalState;
+use crate::common::flaw_if_zero;
+use crate::kind::Kind;
+use inputs::{Profile, TerminalState};
 use load::{Chunk, Rows};
 use protocol::{Condition, TerminalClass};
 use queue::Queue;
 use random::{Constants, Texts};
+use scale::{Scale, KINDS};
 use schema::Table;
 use script::{Deliverer, Means, Terminal};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use transaction::{Acknowledged, Growing, KindSpec, LoadContext, Mix, Outcome, Script, Seat, Session, Workload};
-
-/// Districts of a warehouse.
-const DISTRICTS: i64 = 10;
-/// Of an amount's unit.
-const CENTS: i64 = 100;
-
-/// The rows of a warehouse: TPC-C's (clause 1.2.1), or so many percent of them. A warehouse has its ten districts always.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Scale {
-    percent: i64,
-}
-
-impl Scale {
-    #[cfg(test)]
-    const WHOLE: Scale = Scale { percent: 100 };
-
-    /// Of the database, and stock rows of a warehouse.
-    fn items(self) -> i64 {
-        1_000 * self.percent
-    }
-
-    /// Of a district.
-    fn customers(self) -> i64 {
-        30 * self.percent
-    }
-
-    /// Last names that customers have.
-    fn names(self) -> i64 {
-        10 * self.percent
-    }
-
-    /// Of a district after the load.
-    fn orders(self) -> i64 {
-        30 * self.percent
-    }
-
-    /// The first order of a district that the load leaves to be delivered.
-    fn first_open(self) -> i64 {
-        21 * self.percent + 1
-    }
-}
-
-// Places in KINDS.
-const NEW_ORDER: usize = 0;
-const PAYMENT: usize = 1;
-const ORDER_STATUS: usize = 2;
-const DELIVERY: usize = 3;
-const STOCK_LEVEL: usize = 4;
-
-/// With the limits of clause 5.2.5.7; that of deliveries counts from their being queued (clause 2.7.2.2).
-const KINDS: [KindSpec; 5] = [
-    KindSpec { name: "new_order", limit_ms: Some(5_000.0) },
-    KindSpec { name: "payment", limit_ms: Some(5_000.0) },
-    KindSpec { name: "order_status", limit_ms: Some(5_000.0) },
-    KindSpec { name: "delivery", limit_ms: Some(80_000.0) },
-    KindSpec { name: "stock_level", limit_ms: Some(20_000.0) },
-];
 
 /// Terminals that one worker delivers for.
 const TERMINALS_PER_WORKER: u32 = 10;
@@ -124,17 +69,17 @@ struct Tpcc {
     warehouses: i64,
     scale: Scale,
     procedures: bool,
-    keying: bool,
-    roaming: bool,
-    constants: Constants,
+    profile: Profile,
     queue: Arc<Queue>,
 }
 
 impl Tpcc {
     fn new(Parameters { warehouses, percent, procedures, keying, roaming }: Parameters, seed: u64) -> Tpcc {
         let scale = Scale { percent: percent.into() };
+        let warehouses = warehouses.into();
         let constants = Constants::of_run(scale, seed);
-        Tpcc { warehouses: warehouses.into(), scale, procedures, keying, roaming, constants, queue: Arc::default() }
+        let profile = Profile { warehouses, scale, keying, roaming, constants };
+        Tpcc { warehouses, scale, procedures, profile, queue: Arc::default() }
     }
 
     fn fill(&self, context: &LoadContext, chunks: Vec<Chunk>) -> Outcome<()> {
@@ -212,7 +157,7 @@ impl Workload for Tpcc {
         if seat.worker {
             return Ok(Box::new(Deliverer::new(means, queue)));
         }
-        let terminal_state = TerminalState::new(seat, self);
+        let terminal_state = TerminalState::new(seat, self.profile);
         Ok(Box::new(Terminal::new(means, terminal_state, queue)))
     }
 }

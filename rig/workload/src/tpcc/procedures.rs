@@ -1,12 +1,11 @@
 //! The five transactions as stored procedures, each one call between begin and commit.
 //!
-//! Each engine has them in a file of its own, with the statements of [`super::script`]: every engine is asked for the same
+//! Each engine has them in its own file, with the statements of [`super::script`]: every engine is asked for the same
 //! work.
 
 use super::inputs::{Customer, Inputs, Line, NewOrder, Payment, TerminalState};
 use super::queue::Delivery;
-use super::script::{int, ints};
-use crate::commit;
+use crate::common::{commit, int, ints};
 use crate::sql::{files, filled, File, Files};
 use std::hint::black_box;
 use transaction::{failed, Class, Client, Dialect, Ended, Outcome, Refused, Session, SessionError, Statement, Value};

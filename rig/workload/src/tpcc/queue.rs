@@ -1,6 +1,6 @@
-//! Deliveries wait here for a worker (clause 2.7.2), and what became of them is counted.
+//! Deliveries wait here for a worker (clause 2.7.2), and the outcome of them is counted.
 
-use crate::condition;
+use crate::common::condition;
 use protocol::Condition;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};

@@ -1,6 +1,6 @@
 //! Random choices as the specification makes them.
 
-use super::Scale;
+use super::scale::Scale;
 use rand::{RngExt as _, SeedableRng as _};
 use transaction::Rng;
 

@@ -8,8 +8,8 @@
 use super::inputs::{unused_item, Customer, Inputs, NewOrder, Payment, TerminalState};
 use super::procedures::Calls;
 use super::queue::{Delivery, Queue};
-use super::{Scale, DELIVERY, DISTRICTS};
-use crate::commit;
+use super::scale::{Scale, DELIVERY, DISTRICTS};
+use crate::common::{commit, int, ints};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -515,14 +515,6 @@ impl Statements {
 fn in_the_middle(numbers: &[i64]) -> Result<i64, SessionError> {
     let middle = numbers.len().div_ceil(2).checked_sub(1).ok_or_else(|| SessionError::not_one(0))?;
     Ok(numbers[middle])
-}
-
-pub fn ints<const N: usize>(numbers: [i64; N]) -> [Value; N] {
-    numbers.map(Value::Int)
-}
-
-pub fn int(row: &[Value], at: usize) -> i64 {
-    row[at].as_i64().unwrap_or_default()
 }
 
 fn text(row: &[Value], at: usize) -> &str {
