@@ -142,8 +142,8 @@ def test_the_pages_have_both(tmp_path: Path) -> None:
     write_page(results(run, cuts=cuts), tmp_path / "run.html")
     page = words((tmp_path / "run.html").read_text(encoding="utf-8").partition("</main>")[0])
     assert (
-        '<th scope="row"><span class="name">none</span></th><td>sqlite</td><td>commits, and the database may break; killed: nothing</td>'
-        in page
+        '<th scope="row"><span class="name">none</span></th><td>sqlite</td>'
+        "<td>commits, and the database may break; killed: nothing</td>" in page
     )
     assert "Power cuts: 3 of 3 survived." in page
     assert "What was not checked" in page
