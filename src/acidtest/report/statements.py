@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.console import Console
 from rich.text import Text
@@ -41,18 +42,17 @@ def table(of: Sequence[TracedStatement], most: int = TEXT_SHOWN) -> Table:
     def each(name: str, drop: int = 0) -> Column:
         return Column(name, lambda one: number(getattr(one, name) / max(1, one.count)), drop=drop)
 
+    failed: Literal["", "page"] = "" if any(one.failed for one in of) else "page"
     columns = [
         Column("statement", lambda one: short(one, most), right=False),
         Column("times", lambda one: f"{one.count:,}"),
-        Column("failed", lambda one: f"{one.failed:,}" if one.failed else "", drop=6),
+        Column("failed", lambda one: f"{one.failed:,}" if one.failed else "", drop=6, only=failed),
         Column("ms", lambda one: f"{one.ms:,}"),
         Column("ms max", lambda one: f"{one.ms_max:,}", drop=5),
         *map(each, ("reads", "writes", "fetches", "marks")),
         each("rows", 7),
         Column("records", _records, right=False, drop=8),
     ]
-    if not any(one.failed for one in of):
-        columns = [column for column in columns if column.head != "failed"]
     return Table(columns, of, "statements", explained=EXPLAINED)
 
 
