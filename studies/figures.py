@@ -14,8 +14,9 @@ from acidtest.analysis.growth import RecordedSize
 from acidtest.analysis.steady import row_steadiness
 from acidtest.analysis.summary import Summary, summarise
 from acidtest.journal.models import Recording
+from acidtest.report.line import Line
 from acidtest.report.numbers import interval, lower_by, number
-from acidtest.report.results import Line, Results, Table
+from acidtest.report.results import Results, Table
 from studies.ranking import places
 
 RESTARTS = re.compile(r"after \d+ attempts of restart")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acidtest.cli.plan import plan
-from acidtest.report.headings import headings
+from acidtest.report.table import headings
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ from acidtest.doubts import judge
 from acidtest.journal.models import CLOSED_LOOP, RATE, Journal, Recording
 from acidtest.journal.protocol import RunResult
 from acidtest.report.search import Relative, answers, results, said_of, sentences
-from acidtest.report.search_page import write_search_page
-from acidtest.report.search_terminal import print_searches
+from acidtest.report.search_report import print_searches, write_search_page
 from pages import NARROW, WIDE, opened, turned, unreadable
 from queues import Kind, Server
 

@@ -129,9 +129,10 @@ def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool
     Where ``directory`` holds a run of the same experiment too, the page is of both, and so is a table.
     """
     from acidtest.journal.reader import NAME
+    from acidtest.report import commit_cost
     from acidtest.report.survival_page import write_survival_page
     from acidtest.report.survival_table import as_json, print_survival
-    from acidtest.report.terminal import print_commit_costs
+    from acidtest.report.table import print_table
 
     rendered = render(directory, page=page) if (directory / NAME).exists() else None
     written = (
@@ -143,8 +144,8 @@ def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool
         print(json_.dumps(as_json(journal), indent=2))
     else:
         print_survival(journal, console)
-        if rendered and rendered.results.commit_costs:
-            print_commit_costs(rendered.results.commit_costs, console)
+        if rendered:
+            print_table(commit_cost.table(rendered.results.commit_costs), console)
     written.show(console, json=json)
     return written
 
@@ -161,8 +162,7 @@ def show_searches(
     """Write the page of searches for the highest rate, and print the tables, or JSON."""
     from acidtest.audit import own_journal
     from acidtest.report.search import results
-    from acidtest.report.search_page import write_search_page
-    from acidtest.report.search_terminal import print_searches
+    from acidtest.report.search_report import print_searches, write_search_page
 
     found = results(journal, waivers, own_journal.compared_searches(journal))
     written = _written(directory, page, lambda path, drawn: write_search_page(found, path, drawn))

@@ -12,10 +12,12 @@ from acidtest.analysis.memory import curve
 from acidtest.analysis.survival import Survival
 from acidtest.journal.models import Recording
 from acidtest.report import vega
+from acidtest.report.line import Line, Load
 from acidtest.report.looks import GREEN, ORANGE, RED, Key, Keys, Look, Looks
 from acidtest.report.numbers import number
-from acidtest.report.pivot import Grid, short
-from acidtest.report.results import Line, Load, Table
+from acidtest.report.pivot import Grid
+from acidtest.report.results import Table
+from acidtest.report.table import short
 from acidtest.report.vega import COLOUR, POINT, Chart, Curve, Panel, Row, Spec, layer, plot, quantity
 from acidtest.words import counted
 

@@ -12,9 +12,9 @@ from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.summary import Summary, ratio, summarise
 from acidtest.journal.probe import ProbeRecording
 from acidtest.journal.protocol import Probed, ProbeStep
-from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import interval, number, summary_json
 from acidtest.report.probe import print_layers
+from acidtest.report.table import Column, Table, print_table
 
 EXPLAINED = (
     "Past the cache: O_DIRECT, each request goes to the storage. Through it: ordinary reads of a file that had just "
@@ -85,7 +85,7 @@ def print_disk_test(recording: ProbeRecording, console: Console) -> None:
         Column("past p50 µs", lambda one: number(one.past_us_p50), drop=2),
         Column("past p99 µs", lambda one: number(one.past_us_p99), drop=3),
     ]
-    print_fitted(columns, accesses(recording), console, "--json has all")
+    print_table(Table(columns, accesses(recording)), console, "--json has all")
     console.print(f"\n{EXPLAINED}", style="dim", markup=False)
 
 

@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
-
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
 
 from acidtest.analysis.hosts import Host, Hosts
 from acidtest.report.numbers import number
+from acidtest.report.table import NOTHING, Cell, Column, Table
 from acidtest.words import counted
 
-TITLE = "Hosts"
-UNKNOWN = "–"
-COLUMNS: tuple[tuple[str, Callable[[Host], str]], ...] = (
-    ("cells", lambda host: f"{host.cells:,}"),
-    ("rate, % of the mean", lambda host: f"{100 * host.relative:.1f}" if host.relative is not None else UNKNOWN),
-    ("hashes MB/s", lambda host: number(host.record.hash_mb_per_s) if host.record else UNKNOWN),
-    (
-        "flushes/s",
-        lambda host: number(host.record.flushes_per_s) if host.record and host.record.flushes_per_s else UNKNOWN,
-    ),
-    (
+COLUMNS = (
+    Column("host", lambda host: host.name, right=False),
+    Column("cells", lambda host: f"{host.cells:,}"),
+    Column("rate, % of the mean", lambda host: NOTHING if host.relative is None else f"{100 * host.relative:.1f}"),
+    Column("hashes MB/s", lambda host: number(host.record.hash_mb_per_s) if host.record else NOTHING),
+    Column("flushes/s", lambda host: number(host.record.flushes_per_s or None) if host.record else NOTHING),
+    Column(
         "clock ms",
         lambda host: (
             f"{1000 * host.record.clock_offset_s:+.1f} ± {1000 * host.record.clock_error_s:.1f}"
             if host.record
-            else UNKNOWN
+            else NOTHING
         ),
     ),
+    Column("machine", lambda host: Cell(_machine(host), "command"), right=False, only="page"),
 )
 
 
-def print_hosts(hosts: Hosts, console: Console) -> None:
-    """A line a host, and a sentence."""
-    console.print()
-    console.print(Text(TITLE, style="bold"))
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    grid.add_column("host", overflow="fold")
-    for name, _ in COLUMNS:
-        grid.add_column(name, justify="right")
-    for host in hosts.hosts:
-        grid.add_row(Text(host.name), *(cell(host) for _, cell in COLUMNS))
-    console.print(grid)
-    console.print(sentence(hosts), style="dim", markup=False, highlight=False)
+def table(hosts: Hosts) -> Table:
+    """A row a host."""
+    return Table(COLUMNS, hosts.hosts, "hosts", "Hosts", said=[_sentence(hosts)])
 
 
-def machine(host: Host) -> str:
+def _machine(host: Host) -> str:
     """Processor, memory and storage, in one line."""
     if host.record is None:
-        return UNKNOWN
+        return NOTHING
     of, place = host.record.machine, host.record.place
     return (
         f"{counted(of.cpu_count, 'processor')} ({of.cpu_model}), {of.memory_bytes / 1e9:,.0f} GB, {of.kernel}; "
@@ -59,7 +43,7 @@ def machine(host: Host) -> str:
     )
 
 
-def sentence(hosts: Hosts) -> str:
+def _sentence(hosts: Hosts) -> str:
     """Variance between hosts beside that between repetitions."""
     if hosts.together:
         return "The hosts worked on each cell together."

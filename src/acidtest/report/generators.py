@@ -1,25 +1,17 @@
-"""The machines of a load from several: the same cells in the terminal and on the page, and for programs."""
+"""The machines of a load from several, as a table and for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import Any
 
 from acidtest.analysis import generators
 from acidtest.analysis.generators import LATE_MS, STILL_MAX, HostOfLoad
-from acidtest.report.fitted import Column, print_fitted
-from acidtest.report.numbers import number
-from acidtest.report.shapes import Cell
+from acidtest.report.line import Line
+from acidtest.report.numbers import number, share
+from acidtest.report.table import Column, Table
 
-if TYPE_CHECKING:
-    from acidtest.report.results import Line, Table
-
-TITLE = "Machines of the load"
-UNKNOWN = "–"
 EXPLAINED = (
     "Busy is the processor time of the generator's process over what its threads could have had; its own share is the "
     "part of a transaction's time that the generator itself takes. Late is how long after its time an arrival began "
@@ -37,17 +29,8 @@ class Of:
     host: HostOfLoad
 
 
-def of_table(table: Table) -> list[Of]:
-    """Every machine of every row; none of loads from one machine."""
-    return [Of(line, host) for line in table.lines for host in generators.of_row(line.row)]
-
-
-def _percent(value: Callable[[HostOfLoad], float | None]) -> Callable[[Of], str]:
-    def text(one: Of) -> str:
-        share = value(one.host)
-        return UNKNOWN if share is None else f"{share:.0%}"
-
-    return text
+def _share(value: Callable[[HostOfLoad], float | None]) -> Callable[[Of], str]:
+    return lambda one: share(value(one.host))
 
 
 def _ms(value: Callable[[HostOfLoad], float | None]) -> Callable[[Of], str]:
@@ -55,19 +38,28 @@ def _ms(value: Callable[[HostOfLoad], float | None]) -> Callable[[Of], str]:
 
 
 COLUMNS = (
-    Cell("terminals", lambda one: f"{one.host.terminals:,}", drop=3),
-    Cell("commits/s", lambda one: number(one.host.commits_per_s)),
-    Cell("busy", _percent(lambda host: host.busy)),
-    Cell("own share", _percent(lambda host: host.own_share), drop=5),
-    Cell("late p99 ms", _ms(lambda host: host.lateness_ms_p99)),
-    Cell("late max ms", _ms(lambda host: host.lateness_ms_max), drop=2),
-    Cell("still max ms", _ms(lambda host: host.stood_still_ms_max), drop=1),
-    Cell("begun late ms", _ms(lambda host: host.began_late_ms), drop=4),
-    Cell("clock ± ms", _ms(lambda host: host.clock_error_ms), drop=6),
+    Column("row", lambda one: one.line.label, right=False),
+    Column("host", lambda one: one.host.host, right=False, typed=True),
+    Column("terminals", lambda one: f"{one.host.terminals:,}", drop=3),
+    Column("commits/s", lambda one: number(one.host.commits_per_s)),
+    Column("busy", _share(lambda host: host.busy)),
+    Column("own share", _share(lambda host: host.own_share), drop=5),
+    Column("late p99 ms", _ms(lambda host: host.lateness_ms_p99)),
+    Column("late max ms", _ms(lambda host: host.lateness_ms_max), drop=2),
+    Column("still max ms", _ms(lambda host: host.stood_still_ms_max), drop=1),
+    Column("begun late ms", _ms(lambda host: host.began_late_ms), drop=4),
+    Column("clock ± ms", _ms(lambda host: host.clock_error_ms), drop=6),
 )
 
 
-def sentences(line: Line) -> list[str]:
+def table(lines: Sequence[Line]) -> Table:
+    """Every machine of every row; without rows where loads came from one machine."""
+    rows = [Of(line, host) for line in lines for host in generators.of_row(line.row)]
+    said = [sentence for line in lines for sentence in _sentences(line)] if rows else []
+    return Table(COLUMNS, rows, "generators", "Machines of the load", said=said, explained=EXPLAINED)
+
+
+def _sentences(line: Line) -> list[str]:
     """Which machine was the slowest, and what the server's did."""
     found = []
     hosts = generators.of_row(line.row)
@@ -95,23 +87,6 @@ def sentences(line: Line) -> list[str]:
             f"than {server.available_bytes_min / 1e9:,.1f} GB of memory available{disk}."
         )
     return found
-
-
-def print_generators(table: Table, console: Console) -> None:
-    """Nothing where loads came from one machine."""
-    if not (rows := of_table(table)):
-        return
-    console.print()
-    console.print(Text(TITLE, style="bold"))
-    first = [
-        Column("row", lambda one: one.line.label, right=False),
-        Column("host", lambda one: one.host.host, right=False, typed=True),
-    ]
-    print_fitted([*first, *(Column(one.head, one.text, drop=one.drop) for one in COLUMNS)], rows, console)
-    for line in table.lines:
-        for sentence in sentences(line):
-            console.print(Text(sentence))
-    console.print(Text(EXPLAINED, style="dim"))
 
 
 def as_json(line: Line) -> list[dict[str, Any]] | None:

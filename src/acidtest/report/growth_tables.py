@@ -1,16 +1,15 @@
-"""Columns about databases that grow, for the page and the terminal: sizes and loads, ratios of series, devices."""
+"""Tables of databases that grow: sizes and loads, ratios of series, devices; and what a reduced scale keeps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from acidtest.analysis.growth import Foretold, Pair, RatioAt, RecordedSize, size_text
-from acidtest.report.fitted import Column
+from acidtest.analysis.growth import RecordedSize, size_text
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number, share
+from acidtest.report.table import NOTHING, Column, Table, told
 
-NOTHING = "–"
 SERIES = "series"
 KINDS = ("reads", "writes", "flushes")  # of a device's requests
 
@@ -18,8 +17,7 @@ KINDS = ("reads", "writes", "flushes")  # of a device's requests
 def shown(columns: Sequence[Column], rows: Sequence[Any]) -> list[Column]:
     """Those that some row has a figure for, and the name of the series where there are several."""
     several = len({getattr(row, "series", "") for row in rows}) > 1
-    known = [column for column in columns if any(column.cell(row) != NOTHING for row in rows)]
-    return [column for column in known if column.head != SERIES or several]
+    return [column for column in told(columns, rows) if column.head != SERIES or several]
 
 
 def count(value: float | None) -> str:
@@ -77,13 +75,22 @@ SIZES = (
     Column("commits/s", _rate),
     Column("95 %", lambda at: interval(at.rate), drop=2),
 )
-IN_TERMINAL = tuple(column for column in SIZES if column.head in ("database", "load s", "load MB/s"))
 
 
-def forecasts(growth: Growth) -> list[tuple[Foretold, str]]:
+def sizes(growth: Growth) -> Table:
+    """Sizes and loads."""
+    return Table(shown(SIZES, growth.sizes), growth.sizes, "growth")
+
+
+def in_terminal(rows: Sequence[RecordedSize]) -> list[Column]:
+    """Of the sizes, what a terminal shows beside rates."""
+    return shown([column for column in SIZES if column.head in ("database", "load s", "load MB/s")], rows)
+
+
+def forecasts(growth: Growth) -> Table:
     """Each with when it was made."""
     made = ((growth.held_out, "before it was loaded"), (growth.looked_back, "looking back, from smaller sizes"))
-    return [(one, when) for score, when in made for one in score.forecasts]
+    return Table(FORECASTS, [(one, when) for score, when in made for one in score.forecasts], "forecasts")
 
 
 FORECASTS = (
@@ -113,6 +120,27 @@ DEVICE = (
 )
 
 
-def ratios(growth: Growth) -> list[tuple[Pair, RatioAt]]:
-    """The rows of ``PAIRS``."""
-    return [(pair, at) for pair in growth.pairs for at in pair.at]
+def ratios(growth: Growth) -> Table:
+    """Of two series at each size."""
+    return Table(PAIRS, [(pair, at) for pair in growth.pairs for at in pair.at], "beside")
+
+
+def device(growth: Growth) -> Table:
+    """What the block device did at each size."""
+    return Table(shown(DEVICE, growth.sizes), growth.sizes, "device")
+
+
+# docs/GROWTH.md has the same points.
+KEEPS = (
+    "The ratios of database to memory and of database to the engine's cache.",
+    "The skew of the accesses, the mix of reads and writes, rows and pages of full size.",
+)
+LOSES = (
+    "The depth of indexes, which grows with the logarithm of the rows: a thousandth of the rows saves a level or two.",
+    "What an engine needs for itself and for each session, which does not shrink: only the rest of the limit caches "
+    "anything, and a database outgrows its cache before it reaches the limit.",
+    "The drive's own cache, which is as large as ever, and on a virtual machine that of its host.",
+    "Fixed costs: checkpoints, log segments, files that are extended by fixed amounts.",
+    "Hot rows: few warehouses have few district rows, for which terminals queue, the more the smaller the database.",
+    "Rates and sizes in bytes: read slopes in multiples of memory, and take no prediction from one scale to another.",
+)

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from acidtest.analysis.growth import GrowthAnswer, Model, Prediction, size_text
 from acidtest.analysis.growth.words import change, plain
-from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number
+from acidtest.report.table import Column, Table, print_table
 
 
 def print_growth(growth: Growth, console: Console) -> None:
@@ -20,19 +20,20 @@ def print_growth(growth: Growth, console: Console) -> None:
         console.print()
         console.print(Text(one.name, style="bold"))
         if one.answer:
-            print_fitted(_columns(), one.answer.sizes, console, "--json has all")
+            print_table(Table(_columns(), one.answer.sizes), console, "--json has all")
         for sentence in one.sentences:
             console.print(sentence, markup=False)
         if one.answer and one.answer.models:
             console.print()
-            print_fitted(_model_columns(one.predictions, one.answer), one.answer.models, console, "--json has all")
+            print_table(
+                Table(_model_columns(one.predictions, one.answer), one.answer.models), console, "--json has all"
+            )
     for sentence in growth.scores:
         console.print()
         console.print(sentence, markup=False)
     for name, ratios in growth.against_first:
-        console.print()
-        console.print(Text(f"{name} over {growth.series[0].name}", style="bold"))
-        print_fitted(_ratio_columns(), ratios, console, "--json has all")
+        table = Table(_ratio_columns(), ratios, title=f"{name} over {growth.series[0].name}")
+        print_table(table, console, "--json has all")
 
 
 def _columns() -> list[Column]:

@@ -1,4 +1,4 @@
-"""What a closed loop leaves out: the columns of the table, and the same for programs."""
+"""What a closed loop leaves out, as a table and for programs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any
 
 from acidtest.analysis.latency import Percentile
 from acidtest.analysis.omission import SHARES, Omission
-from acidtest.report.fitted import Column
 from acidtest.report.numbers import number
-from acidtest.report.pivot import short
+from acidtest.report.table import Column, Table, of_levels
 
-TITLE = "What the closed loop leaves out"
 EXPLAINED = (
     "Response: from when a transaction was due to its answer, in the open loop: what a user waits. Service: from its "
     "start. Closed: what the closed loop tells of the same transactions, whose terminals submit nothing while they "
@@ -25,8 +23,8 @@ def varied(found: Sequence[Omission]) -> list[str]:
     return factors or ["engine"]
 
 
-def columns(found: Sequence[Omission]) -> list[Column]:
-    """In the order in which they stand."""
+def table(found: Sequence[Omission]) -> Table:
+    """Response, service and a closed loop's latency of the same load."""
 
     def told(of: Percentile) -> str:
         return number(of.value_ms)
@@ -35,11 +33,7 @@ def columns(found: Sequence[Omission]) -> list[Column]:
         return "–" if ratio is None else f"{number(ratio)} ×"
 
     p50, p99, p999 = range(len(SHARES))
-    return [
-        *(
-            Column(short(factor), lambda one, factor=factor: one.levels.get(factor, ""), right=False)  # type: ignore[misc]
-            for factor in varied(found)
-        ),
+    columns = [
         Column("open/s", lambda one: number(one.open_per_s)),
         Column("closed/s", lambda one: number(one.closed_per_s)),
         Column("response p50 ms", lambda one: told(one.response[p50]), drop=3),
@@ -51,6 +45,14 @@ def columns(found: Sequence[Omission]) -> list[Column]:
         Column("response p99.9 ms", lambda one: told(one.response[p999]), drop=2),
         Column("closed p99.9 ms", lambda one: told(one.closed_loop[p999]), drop=2),
     ]
+    return Table(
+        of_levels(varied(found), columns),
+        found,
+        "omission",
+        "What the closed loop leaves out",
+        explained=EXPLAINED,
+        notes=_notes(found),
+    )
 
 
 def answers(found: Sequence[Omission]) -> list[str]:
@@ -64,7 +66,7 @@ def answers(found: Sequence[Omission]) -> list[str]:
     return [f"99 of 100 transactions are answered within the time told here. {'; '.join(each)}."] if each else []
 
 
-def notes(found: Sequence[Omission]) -> list[str]:
+def _notes(found: Sequence[Omission]) -> list[str]:
     """Of pairs that are not the same load."""
     return [
         f"{', '.join(one.levels[factor] for factor in varied(found))}: the closed loop came to "

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acidtest.analysis.maintenance import Operations
-from acidtest.report.fitted import Column
+from acidtest.report.line import Line
 from acidtest.report.numbers import number
+from acidtest.report.table import NOTHING, Column, told
 
-if TYPE_CHECKING:
-    from acidtest.report.results import Line
-
-NOTHING = "–"
 ANSWERS_MAX = 6
 
 EXPLAINED = (
@@ -50,8 +47,7 @@ COLUMNS = (
 
 def columns(lines: Iterable[Line]) -> list[Column]:
     """Those that some line has a figure for; none where no line has operations."""
-    of = list(lines)
-    return [column for column in COLUMNS if any(column.cell(line) != NOTHING for line in of)]
+    return told(COLUMNS, list(lines))
 
 
 def answer(measured: Iterable[Line]) -> list[str]:

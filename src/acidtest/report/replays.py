@@ -1,21 +1,15 @@
-"""What replays of logs came to: the same cells in the terminal and on the page, and for programs."""
+"""What replays of logs came to, as a table and for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import Any
 
 from acidtest.analysis.replays import Replays, Times
-from acidtest.report.fitted import Column, print_fitted
+from acidtest.report.line import Line
 from acidtest.report.numbers import number
-from acidtest.report.shapes import Cell
+from acidtest.report.table import Column, Table
 from acidtest.words import counted, harmless
-
-if TYPE_CHECKING:
-    from acidtest.report.results import Line, Table
 
 DIFFERENCES_SHOWN = 10  # of one row
 EXPLAINED = (
@@ -41,28 +35,31 @@ def _compared(line: Line) -> str:
 
 
 COLUMNS = (
-    Cell("statements", _count("statements")),
-    Cell("sessions", _count("sessions"), drop=5),
-    Cell("new errors", _count("errors_new")),
-    Cell("missing errors", _count("errors_missing")),
-    Cell("errors as in the log", _count("errors_alike"), drop=4),
-    Cell("left out", _count("left_out"), drop=3),
-    Cell("rows differ", _compared),
-    Cell("latency p50 ms", _time("latency", "p50"), drop=6),
-    Cell("latency p99 ms", _time("latency", "p99"), drop=1),
-    Cell("service p50 ms", _time("service", "p50"), drop=2),
-    Cell("service p99 ms", _time("service", "p99"), drop=7),
-    Cell("log p50 ms", _time("logged", "p50"), drop=2),
-    Cell("log p99 ms", _time("logged", "p99"), drop=7),
+    Column("row", lambda line: line.label, right=False),
+    Column("statements", _count("statements")),
+    Column("sessions", _count("sessions"), drop=5),
+    Column("new errors", _count("errors_new")),
+    Column("missing errors", _count("errors_missing")),
+    Column("errors as in the log", _count("errors_alike"), drop=4),
+    Column("left out", _count("left_out"), drop=3),
+    Column("rows differ", _compared),
+    Column("latency p50 ms", _time("latency", "p50"), drop=6),
+    Column("latency p99 ms", _time("latency", "p99"), drop=1),
+    Column("service p50 ms", _time("service", "p50"), drop=2),
+    Column("service p99 ms", _time("service", "p99"), drop=7),
+    Column("log p50 ms", _time("logged", "p50"), drop=2),
+    Column("log p99 ms", _time("logged", "p99"), drop=7),
 )
 
 
-def lines_of(table: Table) -> list[Line]:
-    """The rows that replay a log."""
-    return [line for line in table.lines if line.replays]
+def table(lines: Sequence[Line]) -> Table:
+    """Of the rows that replay a log."""
+    replayed = [line for line in lines if line.replays]
+    said = [sentence for line in replayed for sentence in _differences(line)]
+    return Table(COLUMNS, replayed, "replays", "Against the log", said=said, explained=EXPLAINED)
 
 
-def differences(line: Line) -> list[str]:
+def _differences(line: Line) -> list[str]:
     """What came to something else than in the log, one sentence each."""
     if line.replays is None:
         return []
@@ -74,20 +71,6 @@ def differences(line: Line) -> list[str]:
     if refused := line.replays.counts["sessions_refused"]:
         shown.append(f"{counted(refused, 'session')} could not be opened at its time.")
     return shown
-
-
-def print_replays(table: Table, console: Console) -> None:
-    """What replays came to; nothing where there are none."""
-    if not (lines := lines_of(table)):
-        return
-    console.print()
-    console.print(Text("Against the log", style="bold"))
-    first = Column("row", lambda line: line.label, right=False)
-    print_fitted([first, *(Column(one.head, one.text, drop=one.drop) for one in COLUMNS)], lines, console)
-    for line in lines:
-        for sentence in differences(line):
-            console.print(Text(sentence))
-    console.print(Text(EXPLAINED, style="dim"))
 
 
 def as_json(replays: Replays | None) -> dict[str, Any] | None:

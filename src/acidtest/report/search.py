@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
@@ -314,7 +313,7 @@ def _ending(search: Search, refuted: Rate | None) -> str:
             lowest = found.rates[0]
             return (
                 f"No rate holds {limit}: even at {rate(lowest.rate_per_s)} a second, "
-                f"{_share(lowest.rate_per_s, closed.served_per_s if closed else 0)} of what a closed loop reaches, "
+                f"{part_of(lowest.rate_per_s, closed.served_per_s if closed else 0)} of what a closed loop reaches, "
                 f"{_over(lowest, limit.clauses)}."
             )
         case "open":
@@ -374,7 +373,8 @@ def _full(refuted: Rate) -> str:
     return "each second was slower than the one before"
 
 
-def _share(part: float, whole: float) -> str:
+def part_of(part: float, whole: float) -> str:
+    """In percent."""
     return f"{part / whole:.0%}" if whole else "–"
 
 
@@ -462,62 +462,3 @@ def _line_json(line: Line) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-@dataclass(frozen=True)
-class RateLine:
-    """One offered rate of a combination, for a table."""
-
-    rate: Rate
-    search: Search
-
-    @property
-    def offered(self) -> str:
-        return rate(self.rate.rate_per_s)
-
-    @property
-    def share(self) -> str:
-        """Of what a closed loop reaches."""
-        return _share(self.rate.rate_per_s, self.search.closed.served_per_s if self.search.closed else 0)
-
-    @property
-    def served(self) -> str:
-        return rate(median(one.run.served_per_s for one in self.rate.taken))
-
-    @property
-    def runs(self) -> str:
-        return f"{len(self.rate.taken):,}"
-
-    def figure(self, clause: int) -> str:
-        values = figures(self.rate, clause)
-        if not values:
-            return "unanswered"
-        low, high = number(min(values)), number(max(values))
-        return low if low == high else f"{low} to {high}"
-
-    @property
-    def p50(self) -> str:
-        return number(_finite(median(one.run.p50_ms for one in self.rate.taken)))
-
-    @property
-    def mean(self) -> str:
-        return number(_finite(median(one.run.mean_ms for one in self.rate.taken)))
-
-    @property
-    def said(self) -> str:
-        """Whether it holds."""
-        wanted = self.search.asked.rules.confirmations
-        if self.rate.refuted:
-            return WHY[self.rate.why or "limit"].partition(":")[0]
-        if self.rate.confirmed(wanted):
-            return f"holds, {len(self.rate.fresh):,} of {len(self.rate.fresh):,}"
-        if self.rate.aside:
-            return "held when tried again"
-        if self.rate.fresh:
-            return f"held in {len(self.rate.fresh):,} of {wanted:,}"
-        return "held once" if self.rate.clearly_holds else "near the limit"
-
-
-def rate_lines(search: Search) -> list[RateLine]:
-    """Every rate that was offered, ascending."""
-    return [RateLine(one, search) for one in search.rates]

@@ -1,21 +1,25 @@
-"""Classes of terminals, stages and stalls: the same cells in the terminal and on the page, and for programs."""
+"""Classes of terminals, stages and stalls: as tables, in a terminal, and for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
 
 from acidtest.analysis import waits
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.parts import Part
 from acidtest.analysis.samples import Row
 from acidtest.analysis.stalls import DeviceThen, FigureThen, Stall
+from acidtest.report.line import Line
 from acidtest.report.numbers import interval, kind_json, number, share, summary_json
+from acidtest.report.table import NOTHING, Cell, Column, Table
 from acidtest.words import counted
-
-if TYPE_CHECKING:
-    from acidtest.report.results import Line
 
 WAITS_SHOWN = 5  # of a row; the others together
 LOG_SHOWN = 3  # entries of one stall
@@ -29,68 +33,136 @@ AT_THE_SAME_TIME = (
 )
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One column of a table of parts."""
-
-    head: str
-    text: Callable[[Any], str]
-    is_number: bool = True
-    drop: int = 0  # where the terminal is too narrow, the highest goes first; 0 stays
-
-
-def _count(name: str) -> Callable[[Part], str]:
-    return lambda part: f"{part.counts[name]:,}"
-
-
-def _arrived(name: str) -> Callable[[Part], str]:
-    return lambda part: f"{part.arrivals[name]:,}" if part.arrivals else "–"
-
-
-def part_columns(parts: Sequence[Part], unit: str) -> list[Cell]:
-    """Of classes or of stages, whose rates count ``unit``."""
-    columns = []
-    if any(part.at_s is not None for part in parts):
-        columns += [
-            Cell("from s", lambda part: number(part.at_s)),
-            Cell("for s", lambda part: number(part.length_s), drop=4),
-            Cell("asked for", lambda part: part.name, is_number=False),
-        ]
-    else:
-        columns += [
-            Cell("class", lambda part: part.name, is_number=False),
-            Cell("terminals", lambda part: f"{part.terminals:,}", drop=4),
-        ]
-    columns.append(Cell(f"{unit}/s", lambda part: number(part.goodput.median)))
-    if any(part.goodput.interval for part in parts):
-        columns.append(Cell("95 %", lambda part: interval(part.goodput), drop=9))
-    if any(part.arrivals for part in parts):
-        columns += [
-            Cell("arrived", _arrived("scheduled"), drop=6),
-            Cell("late", _arrived("late"), drop=3),
-            Cell("unfinished", _arrived("unfinished"), drop=2),
-        ]
-    columns += [
-        Cell("p50 ms", lambda part: number(part.percentiles[0].value_ms), drop=5),
-        Cell("p99 ms", lambda part: number(part.percentiles[2].value_ms)),
-        Cell("max ms", lambda part: number(part.percentiles[-1].value_ms), drop=7),
-        Cell("committed", _count("committed"), drop=8),
-        Cell("conflicts", _count("conflicts"), drop=1),
-        Cell("given up", _count("given_up"), drop=1),
-        Cell("errors", _count("errors"), drop=1),
-    ]
-    return columns
-
-
-def kinds_of_parts(parts: Sequence[Part]) -> list[tuple[Part, KindSummary]]:
-    """Each kind of each part, of workloads with several; a kind that a part has nothing of is left out."""
+def tables(lines: Sequence[Line], unit: str) -> list[Table]:
+    """What each class and each stage did, whose rates count ``unit``, and its kinds of transactions."""
     return [
-        (part, kind)
-        for part in parts
+        *_tables("Classes of terminals", "classes", "class", "of each class", lines, "terminal_classes", unit),
+        *_tables("Stages", "stages", "stage", "in each stage", lines, "stages", unit),
+    ]
+
+
+def _tables(
+    title: str, name: str, what: str, of_each: str, lines: Sequence[Line], field: str, unit: str
+) -> tuple[Table, Table]:
+    rows = [(line, part) for line in lines for part in getattr(line, field)]
+    first = {id(line): part for line, part in reversed(rows)}
+    columns = [
+        Column("row", lambda of: of[0].label if first[id(of[0])] is of[1] else "", right=False, only="terminal"),
+        Column("row", lambda of: of[0].label, right=False, only="page"),
+        *_columns([part for _, part in rows], unit),
+    ]
+    due = " A transaction belongs to the stage in which it was due (open loop) or ended (closed loop)."
+    explained = (
+        "Rates are medians of the repetitions; counts and latencies are of all repetitions together."
+        f"{due if what == 'stage' else ''}"
+    )
+    # Of workloads with several; a kind that a part has nothing of is left out.
+    kinds = [
+        (line, part, kind)
+        for line, part in rows
         if part.kinds[1:]
         for kind in part.kinds
         if kind.committed or kind.rolled_back or kind.conflicts or kind.errors
     ]
+    of_kinds = [
+        Column("row", lambda of: of[0].label, right=False, drop=3),
+        Column(what, lambda of: of[1].name, right=False),
+        *kind_columns(lambda of: of[2], given_up="page"),
+    ]
+    return (
+        Table(columns, rows, name, title, page_explained="" if kinds else explained),
+        Table(
+            of_kinds,
+            kinds,
+            f"{name}-kinds",
+            page_title=f"Kinds of transactions {of_each}",
+            page_explained=explained,
+        ),
+    )
+
+
+def kind_columns(kind: Callable[[Any], KindSummary], given_up: Literal["", "page"] = "") -> list[Column]:
+    """What became of one kind of transactions, of a row that ``kind`` tells."""
+
+    def count(head: str, name: str, drop: int = 0, only: Literal["", "page"] = "") -> Column:
+        return Column(head, lambda row: f"{getattr(kind(row), name):,}", drop=drop, only=only)
+
+    def p90(row: Any) -> Cell:
+        of = kind(row)
+        return Cell(number(of.p90.value_ms), "bad" if of.limit_kept is False else "", of.p90.reason or "")
+
+    return [
+        Column("transaction", lambda row: kind(row).name.replace("_", "-"), right=False),
+        count("committed", "committed"),
+        count("rolled back", "rolled_back", 3),
+        count("conflicts", "conflicts", 1),
+        count("given up", "given_up", 2, given_up),
+        count("errors", "errors", only="page"),
+        Column("p90 ms", p90),
+    ]
+
+
+def _columns(parts: Sequence[Part], unit: str) -> list[Column]:
+    columns = [
+        Column("from s", lambda of: number(of[1].at_s)),
+        Column("for s", lambda of: number(of[1].length_s), drop=4),
+        Column("asked for", lambda of: of[1].name, right=False),
+    ]
+    if all(part.at_s is None for part in parts):
+        columns = [
+            Column("class", lambda of: of[1].name, right=False),
+            Column("terminals", lambda of: f"{of[1].terminals:,}", drop=4),
+        ]
+    columns.append(Column(f"{unit}/s", lambda of: number(of[1].goodput.median)))
+    if any(part.goodput.interval for part in parts):
+        columns.append(Column("95 %", lambda of: interval(of[1].goodput), drop=9))
+    if any(part.arrivals for part in parts):
+        columns += [
+            _arrived("arrived", "scheduled", 6),
+            _arrived("late", "late", 3),
+            _arrived("unfinished", "unfinished", 2),
+        ]
+    return [
+        *columns,
+        Column("p50 ms", lambda of: number(of[1].percentiles[0].value_ms), drop=5),
+        Column("p99 ms", lambda of: number(of[1].percentiles[2].value_ms)),
+        Column("max ms", lambda of: number(of[1].percentiles[-1].value_ms), drop=7),
+        *(
+            Column(head, lambda of, head=head: f"{of[1].counts[head.replace(' ', '_')]:,}", drop=drop)  # type: ignore[misc]
+            for head, drop in (("committed", 8), ("conflicts", 1), ("given up", 1), ("errors", 1))
+        ),
+    ]
+
+
+def _arrived(head: str, name: str, drop: int) -> Column:
+    return Column(head, lambda of: f"{of[1].arrivals[name]:,}" if of[1].arrivals else NOTHING, drop=drop)
+
+
+def print_stalls(lines: Sequence[Line], console: Console) -> None:
+    """Each stall with what was seen then, in lines that break under themselves, and what was open beside."""
+    if stalled := [line for line in lines if line.stalls]:
+        console.print()
+        console.print(Text("Stalls", style="bold"))
+        for line in stalled:
+            _print_stalls(line, console)
+        console.print(Text(AT_THE_SAME_TIME, style="dim"))
+    for line in lines:
+        for sentence in beside(line):
+            console.print(Text(sentence, style="dim"))
+
+
+def _print_stalls(line: Line, console: Console) -> None:
+    console.print(Text(line.label))
+    for stall in line.stalls[:STALLS_PRINTED]:
+        console.print(Padding(Text(stall_head(stall)), (0, 0, 0, 2)))
+        details = Grid.grid(padding=(0, 1))
+        details.add_column(no_wrap=True)
+        details.add_column(overflow="fold")
+        for name, said in stall_details(stall):
+            details.add_row(Text(name, style="dim"), Text(said))
+        console.print(Padding(details, (0, 0, 0, 4)))
+    if more := stalls_left_out(line, STALLS_PRINTED):
+        console.print(Text(f"{more} acidtest report tells all of them with --json.", style="dim"))
 
 
 def device_text(then: DeviceThen | None) -> str:
@@ -151,11 +223,6 @@ def stall_head(stall: Stall) -> str:
 def stall_details(stall: Stall) -> list[tuple[str, str]]:
     """What was seen at the same time: a name and what is told under it."""
     return [("device", device_text(stall.device)), ("engine", engine_text(stall)), ("its log", log_text(stall))]
-
-
-def stalls_shown(line: Line, most: int = STALLS_SHOWN) -> tuple[Stall, ...]:
-    """Of one row, the first so many."""
-    return line.stalls[:most]
 
 
 def stalls_left_out(line: Line, most: int = STALLS_SHOWN) -> str:

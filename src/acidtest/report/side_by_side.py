@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from acidtest.analysis import samples
 from acidtest.analysis.compare import Judged, judge
@@ -21,10 +20,10 @@ from acidtest.errors import BadInput
 from acidtest.finding import Finding
 from acidtest.journal.models import DamagedLine, Journal
 from acidtest.report import verdicts
-from acidtest.report.fitted import Column, print_fitted
-from acidtest.report.marks import marks, note
+from acidtest.report.line import name_of
 from acidtest.report.numbers import interval, number, percent
-from acidtest.report.results import Notes, name_of
+from acidtest.report.results import Notes
+from acidtest.report.table import Cell, Column, Table, note, print_table
 from acidtest.words import counted
 from acidtest.workload import unit as unit_of
 
@@ -60,8 +59,8 @@ class SideBySide:
         unit = "/".join(dict.fromkeys(unit_of(str(pair.one.first.workload["kind"])) for pair in self.pairs))
         columns = [
             Column("levels", lambda pair: name_of(pair.one, pair.shared), right=False),
-            Column(f"A {unit}/s", lambda pair: _marked(pair.one, pair.notes[0])),
-            Column(f"B {unit}/s", lambda pair: _marked(pair.two, pair.notes[1])),
+            Column(f"A {unit}/s", lambda pair: self._marked(pair.one, pair.notes[0])),
+            Column(f"B {unit}/s", lambda pair: self._marked(pair.two, pair.notes[1])),
         ]
         print_pairs(columns, self.pairs, console)
         if self.unpaired:
@@ -72,6 +71,9 @@ class SideBySide:
         for sentence in self.said:
             console.print(sentence, markup=False)
         console.print("Mann-Whitney at 5 %, corrected over all rows (Holm); intervals are 95 %.", style="dim")
+
+    def _marked(self, row: Row, notes: Sequence[int]) -> Cell:
+        return Cell(number(median(row.goodput_per_s())), marks={n: self.findings[n - 1].advice for n in notes})
 
     @property
     def said(self) -> list[str]:
@@ -122,10 +124,6 @@ class Pair:
         }
 
 
-def _marked(row: Row, notes: Sequence[int]) -> Text:
-    return Text(number(median(row.goodput_per_s()))).append(marks(notes), style="yellow")
-
-
 def _span(began: str, ended: str) -> str:
     """``2026-03-02 10:00 to 10:15 UTC``."""
     (day, at), (last_day, until) = ((one[:10], one[11:16]) for one in (began, ended))
@@ -139,7 +137,7 @@ def print_pairs(columns: Sequence[Column], pairs: Sequence[Any], console: Consol
         Column("95 %", lambda pair: interval(pair.ratio, 100), drop=1),
         Column("B is", lambda pair: pair.judged.verdict, right=False),
     ]
-    print_fitted([*columns, *compared], pairs, console, "--json has all")
+    print_table(Table([*columns, *compared], pairs), console, "--json has all")
     for sentence in verdicts.explained(pair.judged for pair in pairs):
         console.print(sentence, style="dim", markup=False, highlight=False)
 

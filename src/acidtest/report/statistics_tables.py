@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acidtest.analysis import database
 from acidtest.analysis.database import Unusual
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableStatistics
-from acidtest.report.fitted import Column
-from acidtest.report.growth_tables import NOTHING, attribute, count, shown
+from acidtest.report.growth_tables import attribute, count, shown
+from acidtest.report.table import NOTHING, Cell, Column, Table
 
 
 def _length(value: float | None) -> str:
@@ -75,6 +75,16 @@ class StatisticsTables:
         read = self.statistics
         timed = (("cold", read.read_s_cold), ("warm", read.read_s_warm))
         return [(how, s, (read.read_bytes or 0) / s / 1e6) for how, s in timed if s and read.read_bytes]
+
+    @property
+    def on_page(self) -> tuple[Table, Table]:
+        """Of tables and of indexes; what is unusual is marked."""
+        return self._marked(self.table_columns, self.tables), self._marked(self.index_columns, self.indexes)
+
+    def _marked(self, columns: Sequence[Column], rows: Sequence[Any]) -> Table:
+        name, *others = columns
+        first = replace(name, cell=lambda row: Cell(row.name, "unknown" if self.stands_out(row) else ""))
+        return Table([first, *others], rows, "statistics")
 
     def stands_out(self, row: TableStatistics | IndexStatistics) -> bool:
         """Whether something of it is unusual."""

@@ -12,11 +12,12 @@ from rich.console import Console
 
 import factory
 from acidtest.journal.models import OwnReport
-from acidtest.report import fitted, terminal
-from acidtest.report.fitted import Column, print_fitted
+from acidtest.report import engine_work
+from acidtest.report import table as tables
 from acidtest.report.growth_terminal import print_growth
 from acidtest.report.results import results
 from acidtest.report.side_by_side import side_by_side
+from acidtest.report.table import Cell, Column, Table, on_page, page_section, print_table
 from acidtest.report.terminal import print_results
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def test_no_name_and_no_figure_is_cut_at_any_width(width: int, names: list[str])
         Column("left out", lambda row: row[2], right=False, drop=1),
     ]
     on = console(width)
-    print_fitted(columns, rows, on)
+    print_table(Table(columns, rows), on)
     text = printed(on)
     assert "…" not in text
     for name, figure, _ in rows:
@@ -66,13 +67,13 @@ def test_two_runs_side_by_side_lose_no_level_and_no_figure(width: int) -> None:
 
 def test_every_column_has_a_heading(monkeypatch: pytest.MonkeyPatch) -> None:
     heads: list[str] = []
-    grid = fitted._grid
+    grid = tables._grid
 
-    def watched(rows, columns):
-        heads.extend(column.head for column in columns)
-        return grid(rows, columns)
+    def watched(shown, width):
+        heads.extend(column.head for column, _ in shown)
+        return grid(shown, width)
 
-    monkeypatch.setattr(fitted, "_grid", watched)
+    monkeypatch.setattr(tables, "_grid", watched)
     (table,) = results(factory.growing(repetitions=2)).tables
     run, cuts = factory.priced()
     for found in (
@@ -93,7 +94,36 @@ def test_the_first_columns_of_a_databases_own_report_stay(width: int) -> None:
     heads = [f"head_{letter}" for letter in "abcdefgh"]
     report = OwnReport(title="what it did", columns=heads, rows=[[f"{n}00" for n in range(1, 9)]], by_kind=False)
     on = console(width)
-    terminal._print_own_reports(Mock(lines=[Mock(label="sqlite", own_reports=[report])]), on)
+    for table in engine_work.own_reports([Mock(label="sqlite", own_reports=[report])], parts=False):
+        print_table(table, on)
     text, _, left_out = " ".join(printed(on).split()).partition("A wider terminal also shows")
     assert all(f"{n}00" in text for n in range(1, 6))
     assert "head h" in left_out
+
+
+def test_a_page_has_what_a_terminal_has_not() -> None:
+    columns = [
+        Column("row", lambda row: row, right=False),
+        Column("rate", lambda row: Cell("–", "bad", why='needs "5"', marks={2: "a warning"})),
+        Column("only here", lambda row: "&", only="page"),
+        Column("only there", lambda row: "there", only="terminal"),
+    ]
+    table = Table(columns, ["<b>"], "of-rows", "Rows", explained="short", page_explained="long", notes=["missing"])
+    page = page_section(table)
+    assert "&lt;b&gt;" in page and "<b>" not in page and "&amp;" in page
+    assert 'class="n bad"' in page and "needs &#34;5&#34;" in page and 'href="#note-2"' in page and "a warning" in page
+    assert "long" in page and "short" not in page and "missing" in page and "there" not in page
+    assert table.heads == ["row", "rate", "only here"]
+    assert table.texts == [["<b>", "–", "&"]]
+    on = console(80)
+    print_table(table, on)
+    text = printed(on)
+    assert "<b>" in text and "–²" in text and "there" in text and "only here" not in text
+    assert "short" in text and "long" not in text and "missing" in text
+
+
+def test_nothing_is_said_of_a_table_without_rows() -> None:
+    empty = Table([Column("row", str)], [], "of-rows", "Rows", said=["said"], explained="explained")
+    on = console(80)
+    print_table(empty, on)
+    assert printed(on) == "" == on_page(empty) == page_section(empty)
