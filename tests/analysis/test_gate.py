@@ -8,8 +8,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from acidtest.analysis.gate import Gate
-from acidtest.analysis.steady import SECONDS_NEEDED
+from acidtest.analysis.steady import SECONDS_NEEDED, Gate
 from acidtest.workload.base import STEADY_WINDOW_S
 from acidtest.workload.commits import Commits
 

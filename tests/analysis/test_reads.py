@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import factory
-from acidtest.analysis import reads
 from acidtest.analysis.samples import Row
+from acidtest.analysis.workload_figures import reads
 
 LEVELS = {"workload": "scan", "engine": "sqlite", "durability": "os"}
 SCAN = {"name": "scan", "kind": "scan", "size_mb": 200, "read": "natural", "count": 3}
@@ -19,11 +19,11 @@ def test_a_read_is_as_many_megabytes_as_the_table() -> None:
         factory.recording(LEVELS, n, found=run, workload=SCAN, load=factory.loaded(rows=77))
         for n, run in enumerate(runs, start=1)
     ]
-    found = reads.of_row(Row(LEVELS, done, [], []))
+    found = reads(Row(LEVELS, done, [], []))
     assert found == reads.Reads(rows=77, mb_per_s=80.0, seconds=2.5)
 
 
 def test_only_scans_have_reads() -> None:
     done = [factory.recording(found=factory.result())]
-    assert reads.of_row(Row(done[0].levels, done, [], [])) is None
-    assert reads.of_row(Row(LEVELS, [], [], [])) is None
+    assert reads(Row(done[0].levels, done, [], [])) is None
+    assert reads(Row(LEVELS, [], [], [])) is None

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import factory
-from acidtest.analysis.recovered import recovered
+from acidtest.analysis.recovery import recovered
 from acidtest.journal.models import Journal, RecoveryTimes
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import as_json, print_survival

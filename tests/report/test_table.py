@@ -14,7 +14,7 @@ import factory
 from acidtest.journal.models import OwnReport
 from acidtest.report import engine_work
 from acidtest.report import table as tables
-from acidtest.report.growth_terminal import print_growth
+from acidtest.report.growth_tables import print_growth
 from acidtest.report.results import results
 from acidtest.report.side_by_side import side_by_side
 from acidtest.report.table import Cell, Column, Table, on_page, page_section, print_table

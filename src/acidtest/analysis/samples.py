@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, TypeVar
 
+from acidtest.analysis.kinds import KindSummary, of_kinds
+from acidtest.analysis.latency import merge
 from acidtest.journal.models import NOT_APPLICABLE, Header, Recording
-from acidtest.journal.protocol import RunResult
+from acidtest.journal.protocol import Histogram, RunResult
 
 UNKNOWN_GUEST = "guest"
 
@@ -78,16 +81,30 @@ class Row:
         """Whether the load changes from stage to stage."""
         return bool(self.first.workload.get("stages"))
 
+    @cached_property
     def results(self) -> list[RunResult]:
+        """Of the repetitions that are done, as are the following."""
         return [recording.result for recording in self.done if recording.result is not None]
 
+    @cached_property
     def goodput_per_s(self) -> list[float]:
-        """Commits a second, one figure a repetition that is done."""
-        return [result.goodput_per_s for result in self.results()]
+        """Commits a second, one figure a repetition."""
+        return [result.goodput_per_s for result in self.results]
 
+    @cached_property
     def seconds(self) -> list[float]:
-        """Length of the measurement, one figure a repetition that is done."""
-        return [result.measured_s for result in self.results()]
+        """Length of the measurement, one figure a repetition."""
+        return [result.measured_s for result in self.results]
+
+    @cached_property
+    def latency(self) -> Histogram:
+        """Of all repetitions together."""
+        return merge([result.latency for result in self.results])
+
+    @cached_property
+    def kinds(self) -> tuple[KindSummary, ...]:
+        """The kinds of transactions of the row's workload in its own order; none where it has but one."""
+        return of_kinds([result.kinds for result in self.results])
 
 
 def rows(header: Header, recordings: Sequence[Recording]) -> list[Row]:

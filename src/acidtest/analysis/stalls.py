@@ -150,7 +150,7 @@ def _engine(samples: EngineSamples, at_s: float, until_s: float) -> tuple[Figure
     found = []
     for place, figure in enumerate(samples.figures):
         if figure.name == AT_WORK or figure.name.startswith(AT_WORK_IN):
-            continue  # see ``analysis.waits``
+            continue  # see ``analysis.engine_figures``
         told = [(one.at_s, value) for one in samples.samples if (value := one.values[place]) is not None]
         if figure.rises:
             steps = _steps(told)

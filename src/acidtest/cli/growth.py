@@ -42,7 +42,7 @@ def growth(
     series = _recorded(where, limit) if where.is_dir() else _published(where, limit)
 
     from acidtest.report.growth import growth as concluded
-    from acidtest.report.growth_terminal import print_growth
+    from acidtest.report.growth_tables import print_growth
 
     conclusion = concluded(series, sizes)
     if json:

@@ -47,7 +47,7 @@ def bars(table: Table, looks: Looks) -> Chart | None:
     dots = [
         _who(line, looks) | {"place": value, "rate": rate, "repetition": n}
         for value, line in zip(at, lines, strict=True)
-        for n, rate in enumerate(line.row.goodput_per_s(), start=1)
+        for n, rate in enumerate(line.row.goodput_per_s, start=1)
     ]
     y, tip = vega.place(at, left), vega.tooltip("row", rate=",.3r")
     most = max(row[of] for row in (*rows, *dots) for of in ("rate", "high") if of in row)
@@ -67,11 +67,11 @@ def bars(table: Table, looks: Looks) -> Chart | None:
 def percentiles(table: Table, looks: Looks) -> Chart | None:
     """Latency by percentile, as far as the number of transactions bears it; both axes logarithmic."""
     needed = values_needed(LATENCY_SHARE_MIN)
-    lines, short = _parted(table, lambda line: line.latency.count >= needed)
+    lines, short = _parted(table, lambda line: line.row.latency.count >= needed)
     few = not_drawn("Without a curve", short, f"fewer than {counted(needed, 'transaction')}")
     # 1 / (1 - part): 2 is the median, 10 the 90th, 100 the 99th percentile.
     words = "{2:'p50', 10:'p90', 100:'p99', 1000:'p99.9', 10000:'p99.99', 100000:'p99.999', 1000000:'p99.9999'}"
-    curves = {id(line): [(1 / (1 - part), ms) for part, ms in curve_ms(line.latency)] for line in lines}
+    curves = {id(line): [(1 / (1 - part), ms) for part, ms in curve_ms(line.row.latency)] for line in lines}
     last = max((points[-1][0] for points in curves.values()), default=2.0)
     marks = [2.0, *(10.0**n for n in range(1, 8) if 10**n <= last * 1.05)]
     scale = {"type": "log", "domain": [2, last * 1.05], "nice": False}
@@ -96,7 +96,7 @@ def series(table: Table, looks: Looks) -> Chart | None:
     found: dict[int, list[tuple[float, float]]] = {}
     for line in table.lines:
         at: dict[float, list[float]] = {}
-        for result in line.row.results():
+        for result in line.row.results:
             for second in result.series:
                 if second.length_s > 0.2:
                     at.setdefault(second.at_s, []).append(second.committed / second.length_s)

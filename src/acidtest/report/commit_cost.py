@@ -34,7 +34,7 @@ def _columns(costs: Sequence[CommitCost]) -> list[Column]:
     shown: list[Column] = []
     if any(cost.row.by_count for cost in costs):
         shown.append(Column(_seconds_head(costs), lambda p: number(p.seconds)))
-    shown.append(Column("commits/s", lambda p: number(median(p.row.goodput_per_s())), drop=2))
+    shown.append(Column("commits/s", lambda p: number(median(p.row.goodput_per_s)), drop=2))
     if any(cost.calls for cost in costs):
         shown += [
             Column("writes", lambda p: _of(p.calls, lambda calls: number(calls.writes))),
@@ -102,7 +102,7 @@ def picture(costs: Sequence[CommitCost]) -> Chart | None:
     """Of those that were both timed and cut, each repetition in the colour of the verdict."""
     factors = varied(costs)
     named = [
-        (name(cost, factors), replace(cut, speeds=tuple((cut.verdict, rate) for rate in cost.row.goodput_per_s())))
+        (name(cost, factors), replace(cut, speeds=tuple((cut.verdict, rate) for rate in cost.row.goodput_per_s)))
         for cost in costs
         if (cut := cost.survival) is not None
     ]

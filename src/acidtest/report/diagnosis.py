@@ -269,7 +269,7 @@ def _ran(journal: Journal) -> list[Ran]:
     for row in samples.rows(journal.header, journal.recordings):
         if not row.done:
             continue
-        results = row.results()
+        results = row.results
         works = [(one.device, one.result.counts.committed) for one in row.done if one.result is not None]
         flushes = [
             work.flushes / many for work, many in works if work is not None and work.flushes is not None and many
@@ -281,7 +281,7 @@ def _ran(journal: Journal) -> list[Ran]:
                 workload=row.workload,
                 configuration=row.levels.get("configuration", REFERENCE),
                 level=row.first.durability,
-                rates=row.goodput_per_s(),
+                rates=row.goodput_per_s,
                 commit_us=[percentile_ns(one.latency, 0.5) / 1000 for one in results if one.latency.count],
                 flushes=flushes if len(flushes) == len(results) else (),
                 at_work=at_work if len(at_work) == len(results) else (),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from acidtest.analysis.counters import EngineWork
+from acidtest.analysis.engine_figures import EngineWork
 from acidtest.journal.models import OwnReport
 from acidtest.report.line import Line
 from acidtest.report.numbers import number

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from operator import attrgetter
 from typing import Any
 
-from acidtest.analysis.fault_detection import Noticed, noticed
-from acidtest.analysis.recovered import Recovered, recovered
+from acidtest.analysis.fault_detection import noticed
+from acidtest.analysis.recovery import Recovered, recovered
 from acidtest.analysis.replicas import ALONE, Outcome, Worth, worths
 from acidtest.analysis.summary import Summary
 from acidtest.journal.models import Journal
-from acidtest.report.numbers import interval, number, summary_json
-from acidtest.report.table import NOTHING, Column, Table, of_levels
+from acidtest.report.numbers import attributes, interval, number, summary_json
+from acidtest.report.table import NOTHING, Column, Table, figure, of_levels
 from acidtest.words import counted
 
 WHYS_MAX = 4
@@ -66,11 +65,11 @@ def noticing(journal: Journal, varied: Sequence[str]) -> Table:
         )
 
     columns = [
-        Column("trials", lambda row: f"{row.trials:,}"),
-        Column("struck", lambda row: f"{row.struck:,}", drop=3),
+        Column("trials", figure("trials", "{:,}".format)),
+        Column("struck", figure("struck", "{:,}".format), drop=3),
         *map(outcome, OUTCOMES),
-        Column("told by", lambda row: _counts(row.by), drop=2),
-        Column("served", lambda row: _counts(row.served), drop=1),
+        Column("told by", figure("by", _counts), drop=2),
+        Column("served", figure("served", _counts), drop=1),
     ]
     return Table(
         of_levels(varied, columns),
@@ -89,12 +88,8 @@ def _counts(of: Mapping[str, int]) -> str:
 
 def noticing_json(journal: Journal) -> list[dict[str, Any]]:
     """For programs."""
-    plain = ("levels", "failure", "trials", "struck", "outcomes", "by", "served", "after", "said", "whys")
-    return [_plain(row, plain) for row in noticed(journal.recordings)]
-
-
-def _plain(row: Noticed | Recovered | Outcome, names: Sequence[str]) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in names}
+    names = ("levels", "failure", "trials", "struck", "outcomes", "by", "served", "after", "said", "whys")
+    return [attributes(row, *names) for row in noticed(journal.recordings)]
 
 
 def replication(journal: Journal) -> Table:
@@ -106,8 +101,8 @@ def replication(journal: Journal) -> Table:
 
     had = [failure for failure in FAILURES if any(failure in row.outcomes for row in rows)]
     columns = [
-        Column("replication", lambda row: row.mode, right=False),
-        Column("ms a commit", lambda row: number(row.commit_ms)),
+        Column("replication", figure("mode", str), right=False),
+        Column("ms a commit", figure("commit_ms")),
         *(survived(failure, drop) for drop, failure in enumerate(had)),
     ]
     means = [f"{row.levels.get('engine', '')}, {row.mode}: {row.means}." for row in rows if row.mode != ALONE]
@@ -154,14 +149,14 @@ def _apart(rows: Sequence[Worth]) -> list[str]:
 
 def replication_json(journal: Journal) -> list[dict[str, Any]]:
     """For programs."""
-    plain = ("cuts", "survived", "lost", "unannounced", "lost_commits", "lost_ms", "looked_on", "gave_up")
+    names = ("cuts", "survived", "lost", "unannounced", "lost_commits", "lost_ms", "looked_on", "gave_up")
     return [
         {
             "levels": dict(row.levels),
             "replication": row.mode,
             "means": row.means or None,
             "commit_ms": row.commit_ms,
-            "failures": {failure: _plain(outcome, plain) for failure, outcome in row.outcomes.items()},
+            "failures": {failure: attributes(outcome, *names) for failure, outcome in row.outcomes.items()},
         }
         for row in worths(journal.recordings)
     ]
@@ -175,18 +170,14 @@ def recovery(journal: Journal, varied: Sequence[str]) -> Table:
         for why in row.whys:
             whys[why.partition(":")[0]].append(why)
 
-    def piece(head: str, name: str, drop: int = 0) -> Column:
-        of = attrgetter(name)
-        return Column(head, lambda row: _piece(of(row)), drop=drop)
-
     columns = [
-        piece("mount s", "mount_s"),
-        piece("of it replay", "replay_s", 2),
-        piece("start s", "start_s"),
-        piece("of it redo", "redo_s", 2),
-        piece("first commit s", "first_commit_s", 1),
+        Column("mount s", figure("mount_s", _piece)),
+        Column("of it replay", figure("replay_s", _piece), drop=2),
+        Column("start s", figure("start_s", _piece)),
+        Column("of it redo", figure("redo_s", _piece), drop=2),
+        Column("first commit s", figure("first_commit_s", _piece), drop=1),
         Column("full speed s", _full_speed),
-        Column("commits/s before", lambda row: number(row.before_per_s), drop=3),
+        Column("commits/s before", figure("before_per_s"), drop=3),
     ]
     return Table(
         of_levels(varied, columns),
@@ -221,8 +212,8 @@ def _full_speed(row: Recovered) -> str:
 def recovery_json(journal: Journal) -> list[dict[str, Any]]:
     """For programs."""
     pieces = ("mount_s", "replay_s", "start_s", "redo_s", "first_commit_s")
-    plain = ("recoveries", "full_speed_s", "told", "back", "limit_s", "before_per_s", "whys")
+    names = ("recoveries", "full_speed_s", "told", "back", "limit_s", "before_per_s", "whys")
     return [
-        {"levels": row.levels} | {name: summary_json(getattr(row, name)) for name in pieces} | _plain(row, plain)
+        {"levels": row.levels} | {name: summary_json(getattr(row, name)) for name in pieces} | attributes(row, *names)
         for row in recovered(journal.recordings)
     ]

@@ -303,7 +303,7 @@ def _size_json(at: RecordedSize) -> dict[str, Any]:
         "bytes": at.bytes,
         "load_s": at.load_s,
         "load_mb_per_s": at.load_mb_per_s,
-        "rates_per_s": at.row.goodput_per_s(),
+        "rates_per_s": at.row.goodput_per_s,
         "median_per_s": at.rate.median,
         **bounds_json(at.rate.interval),
         "device": asdict(at.device) if at.device else None,

@@ -209,7 +209,7 @@ def _speed(growth: Growth, looks: Looks, *, logarithmic: bool) -> Chart | None:
             rows.append(
                 placed | {"rate": at.rate.median} | ({"low": bounds.low, "high": bounds.high} if bounds else {})
             )
-            dots += [{**placed, "rate": rate} for rate in at.row.goodput_per_s()]
+            dots += [{**placed, "rate": rate} for rate in at.row.goodput_per_s]
     on_one_place = len({row["size"] for row in rows}) < 2  # a logarithmic axis takes two
     if not rows or (logarithmic and (on_one_place or min(row["rate"] for row in (*rows, *dots)) <= 0)):
         return None

@@ -1,16 +1,21 @@
-"""Tables of databases that grow: sizes and loads, ratios of series, devices; and what a reduced scale keeps."""
+"""Databases that grow: their tables, what a reduced scale keeps, and ``acidtest growth`` in a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from acidtest.analysis.growth import RecordedSize, size_text
+from rich.console import Console
+from rich.text import Text
+
+from acidtest.analysis.growth import GrowthAnswer, Model, Prediction, RecordedSize, size_text
+from acidtest.analysis.growth.words import change, plain
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number, share
-from acidtest.report.table import NOTHING, Column, Table, told
+from acidtest.report.table import NOTHING, Column, Table, figure, print_table, told
 
 SERIES = "series"
+COUNT = "{:,.0f}".format
 KINDS = ("reads", "writes", "flushes")  # of a device's requests
 
 
@@ -20,38 +25,12 @@ def shown(columns: Sequence[Column], rows: Sequence[Any]) -> list[Column]:
     return [column for column in told(columns, rows) if column.head != SERIES or several]
 
 
-def count(value: float | None) -> str:
-    """A whole number, with commas."""
-    return NOTHING if value is None else f"{value:,.0f}"
-
-
-def _device(name: str, text: Callable[[float | None], str] = number) -> Callable[[RecordedSize], str]:
-    return lambda at: text(getattr(at.device, name)) if at.device else NOTHING
-
-
-def _requests(kind: str, name: str, text: Callable[[float | None], str] = number) -> Callable[[RecordedSize], str]:
-    def of(at: RecordedSize) -> str:
-        waits = getattr(at.device, kind, None)
-        return text(getattr(waits, name)) if waits else NOTHING
-
-    return of
-
-
 def _per_commit(kind: str) -> Callable[[RecordedSize], str]:
     def of(at: RecordedSize) -> str:
         waits, commits = getattr(at.device, kind, None), at.commits
         return number(waits.count / commits) if waits and commits else NOTHING
 
     return of
-
-
-def attribute(name: str, text: Callable[[Any], str]) -> Callable[[Any], str]:
-    """What a row has under ``name``, as ``text`` writes it."""
-    return lambda row: text(getattr(row, name))
-
-
-def _size(value: float | None) -> str:
-    return NOTHING if value is None else size_text(value)
 
 
 def _rate(at: RecordedSize) -> str:
@@ -64,16 +43,16 @@ def _grew(at: RecordedSize) -> str:
 
 
 SIZES = (
-    Column(SERIES, lambda at: at.series, right=False),
-    Column("size", lambda at: at.asked, right=False),
-    Column("warehouses", attribute("warehouses", count), drop=4),
-    Column("database", attribute("bytes", _size)),
+    Column(SERIES, figure("series", str), right=False),
+    Column("size", figure("asked", str), right=False),
+    Column("warehouses", figure("warehouses", COUNT), drop=4),
+    Column("database", figure("bytes", size_text)),
     Column("loaded", _grew, drop=5),
-    Column("load s", attribute("load_s", number), drop=3),
-    Column("load MB/s", attribute("load_mb_per_s", number), drop=1),
+    Column("load s", figure("load_s"), drop=3),
+    Column("load MB/s", figure("load_mb_per_s"), drop=1),
     Column("runs", lambda at: str(len(at.row.done)), drop=6),
     Column("commits/s", _rate),
-    Column("95 %", lambda at: interval(at.rate), drop=2),
+    Column("95 %", figure("rate", interval), drop=2),
 )
 
 
@@ -110,13 +89,16 @@ PAIRS = (
     Column("95 %", lambda of: interval(of[1].ratio)),
 )
 DEVICE = (
-    Column(SERIES, lambda at: at.series, right=False),
-    Column("size", lambda at: at.asked, right=False),
-    *(Column(kind, _requests(kind, "share", share)) for kind in KINDS),
-    *(Column(f"ms a {kind[:-1] if kind != 'flushes' else 'flush'}", _requests(kind, "mean_ms")) for kind in KINDS),
+    Column(SERIES, figure("series", str), right=False),
+    Column("size", figure("asked", str), right=False),
+    *(Column(kind, figure(f"device.{kind}.share", share)) for kind in KINDS),
+    *(
+        Column(f"ms a {kind[:-1] if kind != 'flushes' else 'flush'}", figure(f"device.{kind}.mean_ms"))
+        for kind in KINDS
+    ),
     *(Column(f"{kind} a commit", _per_commit(kind)) for kind in KINDS),
-    Column("requests under way", _device("depth")),
-    Column("device busy", _device("busy_share", share)),
+    Column("requests under way", figure("device.depth")),
+    Column("device busy", figure("device.busy_share", share)),
 )
 
 
@@ -144,3 +126,57 @@ LOSES = (
     "Hot rows: few warehouses have few district rows, for which terminals queue, the more the smaller the database.",
     "Rates and sizes in bytes: read slopes in multiples of memory, and take no prediction from one scale to another.",
 )
+
+
+def print_growth(growth: Growth, console: Console) -> None:
+    """Of each series its sizes, the answer in words, and what the models said."""
+    for one in growth.series:
+        console.print()
+        console.print(Text(one.name, style="bold"))
+        if one.answer:
+            print_table(Table(ANSWER, one.answer.sizes), console, "--json has all")
+        for sentence in one.sentences:
+            console.print(sentence, markup=False)
+        if one.answer and one.answer.models:
+            console.print()
+            print_table(
+                Table(_model_columns(one.predictions, one.answer), one.answer.models), console, "--json has all"
+            )
+    for sentence in growth.scores:
+        console.print()
+        console.print(sentence, markup=False)
+    for name, ratios in growth.against_first:
+        table = Table(OVER_FIRST, ratios, title=f"{name} over {growth.series[0].name}")
+        print_table(table, console, "--json has all")
+
+
+ANSWER = (
+    Column("size", figure("bytes", size_text)),
+    Column("a second", figure("rate.median", "{:.5g}".format)),
+    Column("95 %", figure("rate", interval)),
+    Column("n", figure("rate.n", str), drop=1),
+    Column("lost per doubling", lambda one: "" if one.per_doubling is None else change(one.per_doubling)),
+)
+OVER_FIRST = (
+    Column("size", figure("bytes", size_text)),
+    Column("times as fast", figure("ratio.median", "{:.3g}".format)),
+    Column("95 %", figure("ratio", interval)),
+    Column("interpolated", lambda one: "yes" if one.interpolated else "no", right=False),
+)
+
+
+def _model_columns(predictions: Sequence[Prediction], answer: GrowthAnswer) -> list[Column]:
+    def at(size: float) -> Column:
+        return Column(f"at {size_text(size)}", lambda model: number(answer.by(model, size)))
+
+    return [
+        Column("model", figure("name", str), right=False),
+        Column("error of its forecasts", _error),
+        Column("plausible", lambda model: "yes" if model.plausible else "no", right=False),
+        *(at(one.bytes) for one in predictions if one.rate is not None),
+        Column("supposes", figure("fit.curve.supposes", str), right=False, drop=1),
+    ]
+
+
+def _error(model: Model) -> str:
+    return "not tested" if model.forecast_error is None else f"{plain(100 * model.forecast_error, 2)} %"

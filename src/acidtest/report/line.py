@@ -7,22 +7,18 @@ from dataclasses import dataclass
 
 from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.compare import Comparison
-from acidtest.analysis.counters import EngineWork
+from acidtest.analysis.engine_figures import EngineWork
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import Percentile
-from acidtest.analysis.maintenance import Operations
 from acidtest.analysis.memory import MemorySummary
 from acidtest.analysis.parts import Part
-from acidtest.analysis.reads import Reads
-from acidtest.analysis.replays import Replays
 from acidtest.analysis.samples import Row
 from acidtest.analysis.sizes import SizeSummary
 from acidtest.analysis.stalls import Stall
 from acidtest.analysis.summary import Summary
+from acidtest.analysis.workload_figures import Operations, Reads, Replays
 from acidtest.journal.models import NOT_APPLICABLE, OwnReport, Recording
-from acidtest.journal.protocol import Histogram, Loaded
-
-COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
+from acidtest.journal.protocol import Loaded
 
 
 @dataclass(frozen=True)
@@ -37,11 +33,9 @@ class Line:
     relative: Summary | None  # base = 1; None without a base
     is_base: bool
     against_base: Comparison | None  # None for the base itself and without one
-    latency: Histogram  # of all repetitions
     percentiles: tuple[Percentile, ...]  # of analysis.latency.SHOWN, then the maximum
-    counts: Mapping[str, int]  # COUNTED, over all repetitions
+    counts: Mapping[str, int]  # of analysis.parts.COUNTED, over all repetitions
     classes: Mapping[str, int]  # conflicts and errors by class, the most frequent first
-    kinds: tuple[KindSummary, ...]  # of transactions; none where there is but one
     new_order_per_min: float | None  # tpcc only; median of the repetitions
     reads: Reads | None  # scan only
     operations: Operations | None  # maintenance only
@@ -64,6 +58,11 @@ class Line:
     @property
     def levels(self) -> Mapping[str, str]:
         return self.row.levels
+
+    @property
+    def kinds(self) -> tuple[KindSummary, ...]:
+        """Of transactions; none where there is but one."""
+        return self.row.kinds
 
     @property
     def verdict(self) -> str:

@@ -45,7 +45,12 @@ def summary_json(summary: Summary) -> dict[str, Any]:
 def kind_json(kind: KindSummary) -> dict[str, Any]:
     """A kind of transactions for programs."""
     counted = ("name", "committed", "rolled_back", "conflicts", "given_up", "errors", "limit_ms", "limit_kept")
-    return {name: getattr(kind, name) for name in counted} | {"latency_ms_p90": kind.p90.value_ms}
+    return attributes(kind, *counted) | {"latency_ms_p90": kind.p90.value_ms}
+
+
+def attributes(row: Any, *names: str) -> dict[str, Any]:
+    """Those of its attributes that programs get by their own names."""
+    return {name: getattr(row, name) for name in names}
 
 
 def bounds_json(bounds: Interval | None) -> dict[str, float | None]:

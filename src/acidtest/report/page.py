@@ -26,18 +26,15 @@ from acidtest.report import (
     charts,
     commit_cost,
     engine_work,
-    fleet,
-    generators,
     growth_charts,
     growth_tables,
+    hosts,
     omission_table,
-    operations,
     pivot,
     replays,
     risks,
     run_tables,
     shapes,
-    sizes,
     statements,
     statistics_tables,
     verdicts,
@@ -64,10 +61,10 @@ def write_page(results: Results, path: Path, pictures: list[Picture] | None = No
     cuts = page_tables(results.cuts) if results.cuts else {}
     fill("page.html.j2", results.journal, path, plots(results), _answers(results), settings=_settings(results),
          bad=results.bad, missing=missing, place_notes=results.notes_of, results=results, calls=calls,
-         commit_cost=commit_cost.table(results.commit_costs), engine_work=engine_work, fleet=fleet,
-         generators=generators, risks=risks, shapes=shapes, replays=replays, growth_tables=growth_tables, pivot=pivot,
+         commit_cost=commit_cost.table(results.commit_costs), engine_work=engine_work, hosts=hosts,
+         risks=risks, shapes=shapes, replays=replays, growth_tables=growth_tables, pivot=pivot,
          omissions=omission_table.table(results.omissions), run_tables=run_tables, statements=statements,
-         statistics_tables=statistics_tables, sizes=sizes, verdicts_of=verdicts,
+         statistics_tables=statistics_tables, verdicts_of=verdicts,
          landmarks=growth_charts.marks, tints=charts.tints, pictures=pictures, **cuts)  # fmt: skip
 
 
@@ -277,7 +274,7 @@ def _answers(results: Results) -> list[str]:
                 f"{table.workload}: {sentence}" if several else sentence for sentence in conclusion(table.effects)
             ]
         measured = [line for line in table.lines if line.row.done]
-        if said := operations.answer(measured):
+        if said := run_tables.operations_took(measured):
             answers += said
             continue
         scans = table.counted == "reads"  # to which durability is nothing

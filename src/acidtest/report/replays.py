@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from acidtest.analysis.replays import Replays, Times
+from acidtest.analysis.workload_figures import Replays
 from acidtest.report.line import Line
-from acidtest.report.numbers import number
-from acidtest.report.table import Column, Table
+from acidtest.report.table import Column, Table, figure
 from acidtest.words import counted, harmless
 
 DIFFERENCES_SHOWN = 10  # of one row
@@ -20,55 +19,48 @@ EXPLAINED = (
 )
 
 
-def _count(name: str) -> Callable[[Line], str]:
-    return lambda line: f"{line.replays.counts[name]:,}" if line.replays else "–"
+def _compared(replays: Replays) -> str:
+    differ, compared = replays.counts["rows_differ"], replays.counts["rows_compared"]
+    return f"{differ:,} of {compared:,}" if compared else "not known"
 
 
-def _time(of: str, share: str) -> Callable[[Line], str]:
-    return lambda line: number(getattr(getattr(line.replays, of), share).value_ms) if line.replays else "–"
-
-
-def _compared(line: Line) -> str:
-    if line.replays is None or not line.replays.counts["rows_compared"]:
-        return "not known"
-    return f"{line.replays.counts['rows_differ']:,} of {line.replays.counts['rows_compared']:,}"
+def _count(head: str, name: str, drop: int = 0) -> Column:
+    return Column(head, lambda line: f"{line.replays.counts[name]:,}", drop=drop)
 
 
 COLUMNS = (
-    Column("row", lambda line: line.label, right=False),
-    Column("statements", _count("statements")),
-    Column("sessions", _count("sessions"), drop=5),
-    Column("new errors", _count("errors_new")),
-    Column("missing errors", _count("errors_missing")),
-    Column("errors as in the log", _count("errors_alike"), drop=4),
-    Column("left out", _count("left_out"), drop=3),
-    Column("rows differ", _compared),
-    Column("latency p50 ms", _time("latency", "p50"), drop=6),
-    Column("latency p99 ms", _time("latency", "p99"), drop=1),
-    Column("service p50 ms", _time("service", "p50"), drop=2),
-    Column("service p99 ms", _time("service", "p99"), drop=7),
-    Column("log p50 ms", _time("logged", "p50"), drop=2),
-    Column("log p99 ms", _time("logged", "p99"), drop=7),
+    Column("row", figure("label", str), right=False),
+    _count("statements", "statements"),
+    _count("sessions", "sessions", 5),
+    _count("new errors", "errors_new"),
+    _count("missing errors", "errors_missing"),
+    _count("errors as in the log", "errors_alike", 4),
+    _count("left out", "left_out", 3),
+    Column("rows differ", figure("replays", _compared)),
+    Column("latency p50 ms", figure("replays.latency.p50.value_ms"), drop=6),
+    Column("latency p99 ms", figure("replays.latency.p99.value_ms"), drop=1),
+    Column("service p50 ms", figure("replays.service.p50.value_ms"), drop=2),
+    Column("service p99 ms", figure("replays.service.p99.value_ms"), drop=7),
+    Column("log p50 ms", figure("replays.logged.p50.value_ms"), drop=2),
+    Column("log p99 ms", figure("replays.logged.p99.value_ms"), drop=7),
 )
 
 
 def table(lines: Sequence[Line]) -> Table:
     """Of the rows that replay a log."""
     replayed = [line for line in lines if line.replays]
-    said = [sentence for line in replayed for sentence in _differences(line)]
+    said = [sentence for line in replayed if line.replays for sentence in _differences(line.replays)]
     return Table(COLUMNS, replayed, "replays", "Against the log", said=said, explained=EXPLAINED)
 
 
-def _differences(line: Line) -> list[str]:
+def _differences(replays: Replays) -> list[str]:
     """What came to something else than in the log, one sentence each."""
-    if line.replays is None:
-        return []
     shown = [
         f"{harmless(one.place, 200)}: the log has {harmless(one.logged, 200)}, the replay "
         f"{harmless(one.replayed, 300)}: {harmless(one.statement, 200)}"
-        for one in line.replays.differences[:DIFFERENCES_SHOWN]
+        for one in replays.differences[:DIFFERENCES_SHOWN]
     ]
-    if refused := line.replays.counts["sessions_refused"]:
+    if refused := replays.counts["sessions_refused"]:
         shown.append(f"{counted(refused, 'session')} could not be opened at its time.")
     return shown
 
@@ -77,18 +69,8 @@ def as_json(replays: Replays | None) -> dict[str, Any] | None:
     """For programs."""
     if replays is None:
         return None
-
-    def times(of: Times) -> dict[str, float | None]:
-        return {"p50": of.p50.value_ms, "p99": of.p99.value_ms}
-
-    return {
-        **replays.counts,
-        "statement_latency_ms": times(replays.latency),
-        "statement_service_ms": times(replays.service),
-        "statement_logged_ms": times(replays.logged),
-        "differences": _plain(replays),
+    times = {
+        f"statement_{name}_ms": {"p50": of.p50.value_ms, "p99": of.p99.value_ms}
+        for name, of in (("latency", replays.latency), ("service", replays.service), ("logged", replays.logged))
     }
-
-
-def _plain(replays: Replays) -> Sequence[dict[str, str]]:
-    return [one.model_dump() for one in replays.differences]
+    return {**replays.counts, **times, "differences": [one.model_dump() for one in replays.differences]}

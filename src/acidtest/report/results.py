@@ -8,30 +8,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acidtest.analysis import counters, hosts, kinds, maintenance, memory, parts, reads, replays, samples, sizes, stalls
+from acidtest.analysis import engine_figures, hosts, memory, parts, samples, sizes, stalls, workload_figures
 from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
 from acidtest.analysis.effects import Effect, effects
 from acidtest.analysis.growth import recorded
 from acidtest.analysis.hosts import Hosts
-from acidtest.analysis.latency import SHOWN, merge, percentile
-from acidtest.analysis.maintenance import Operations
+from acidtest.analysis.latency import percentiles
 from acidtest.analysis.omission import Omission, omissions
 from acidtest.analysis.risks import LevelRisk, known_faults, level_risks
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import median, ratio, summarise
 from acidtest.analysis.survival import survivals
+from acidtest.analysis.workload_figures import Operations
 from acidtest.doubts import judge
 from acidtest.doubts.unchecked import of_run
 from acidtest.finding import Finding, Unchecked, together, waived, wording
 from acidtest.journal.models import Journal, PlaceFacts, Recording
 from acidtest.journal.protocol import Loaded
-from acidtest.report import fleet, omission_table, pivot, risks, shapes
-from acidtest.report import generators as generators_
-from acidtest.report import replays as replays_
+from acidtest.report import omission_table, pivot, risks, shapes
 from acidtest.report.growth import Growth, growth
-from acidtest.report.line import COUNTED, Line, Load, name_of
-from acidtest.report.numbers import kind_json, summary_json
+from acidtest.report.hosts import fleet_json, load_json
+from acidtest.report.line import Line, Load, name_of
+from acidtest.report.numbers import attributes, kind_json, summary_json
+from acidtest.report.replays import as_json as replay_json
 from acidtest.words import counted
 from acidtest.workload import unit
 
@@ -111,7 +111,7 @@ class Results:
             ],
             "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
             "failed": [_bad_json(r) for r in self.bad if r.status == "failed"],
-            "hosts": fleet.as_json(self.hosts) if self.hosts else None,
+            "hosts": fleet_json(self.hosts) if self.hosts else None,
             "risks": [risks.as_json(one) for one in self.risks],
             "known_faults": [{"text": fault, "engines": list(of)} for fault, of in self.faults.items()],
             "commit_costs": [_cost_json(cost) for cost in self.commit_costs],
@@ -130,7 +130,7 @@ def _line_json(line: Line) -> dict[str, Any]:
         "levels": dict(line.levels),
         "repetitions": len(line.row.done),
         "goodput_per_s": summary_json(line.goodput),
-        "samples_per_s": line.row.goodput_per_s(),
+        "samples_per_s": line.row.goodput_per_s,
         "throughput_per_s": line.throughput_per_s,
         "run_s_median": line.seconds,
         "relative": summary_json(line.relative) if line.relative else None,
@@ -145,12 +145,11 @@ def _line_json(line: Line) -> dict[str, Any]:
         "new_order_per_min": line.new_order_per_min,
         "reads": vars(line.reads) if line.reads else None,
         "operations": _operations_json(line.operations) if line.operations else None,
-        "replay": replays_.as_json(line.replays),
+        "replay": replay_json(line.replays),
         "threads": line.threads,
         "load": _load_json(line.row),
         "arrivals": dict(line.arrivals) if line.arrivals else None,
-        "generators": generators_.as_json(line),
-        "server_host": generators_.server_as_json(line),
+        **load_json(line.row),
         "generator_us_per_transaction": line.generator_us,
         "session_us_per_transaction": line.session_us,
         "memory": asdict(line.memory) if line.memory else None,
@@ -163,7 +162,7 @@ def _line_json(line: Line) -> dict[str, Any]:
 
 
 def _operations_json(operations: Operations) -> dict[str, Any]:
-    garbage = {name: getattr(operations, name) for name in ("before", "after")}
+    garbage = attributes(operations, "before", "after")
     return {
         **vars(operations),
         "mb_per_s": operations.mb_per_s,
@@ -177,7 +176,7 @@ def _cost_json(cost: CommitCost) -> dict[str, Any]:
         "workload": cost.row.workload,
         "levels": dict(cost.levels),
         "run_s_median": cost.seconds,
-        "commits_per_s_median": median(cost.row.goodput_per_s()),
+        "commits_per_s_median": median(cost.row.goodput_per_s),
         "writes_per_commit": calls.writes if calls else None,
         "bytes_per_commit": calls.bytes if calls else None,
         "flushes_per_commit": calls.flushes if calls else None,
@@ -205,13 +204,7 @@ def _comparison_json(comparison: Comparison) -> dict[str, Any]:
         "is_base": comparison.is_base,
         "n": list(comparison.n),
         "ratio": summary_json(comparison.ratio),
-        "cliffs_delta": comparison.cliffs_delta,
-        "p": comparison.p,
-        "p_corrected": comparison.p_corrected,
-        "family": comparison.family,
-        "verdict": comparison.verdict,
-        "reason": comparison.reason,
-        "smallest_ratio": comparison.smallest_ratio,
+        **attributes(comparison, "cliffs_delta", "p", "p_corrected", "family", "verdict", "reason", "smallest_ratio"),
     }
 
 
@@ -220,7 +213,7 @@ def _effect_json(workload: str, effect: Effect) -> dict[str, Any]:
 
 
 def _bad_json(recording: Recording) -> dict[str, Any]:
-    return {"cell": recording.cell, "levels": recording.levels, "reason": recording.reason}
+    return attributes(recording, "cell", "levels", "reason")
 
 
 def results(
@@ -334,10 +327,7 @@ def _line(
 ) -> Line:
     is_base = samples.base_of(row, rows, base) is row
     against_base = next((c for c in compared if c.is_base and c.row is row), None)
-    ran, rates = row.results(), row.goodput_per_s()
-    counts = {name: sum(getattr(result.counts, name) for result in ran) for name in COUNTED}
-    arrived = [result.arrivals for result in ran if result.arrivals]
-    latency = merge([result.latency for result in ran])
+    ran, rates = row.results, row.goodput_per_s
     classes: Counter[str] = Counter()
     for result in ran:
         classes.update({refused.class_: refused.count for refused in result.counts.classes})
@@ -347,28 +337,24 @@ def _line(
         label=name_of(row, factors),
         goodput=summarise(rates),
         throughput_per_s=median([result.throughput_per_s for result in ran]),
-        seconds=median(row.seconds()) if row.by_count else None,
+        seconds=median(row.seconds) if row.by_count else None,
         relative=against_base.ratio if against_base else ratio(rates, rates) if is_base else None,
         is_base=is_base,
         against_base=against_base,
-        latency=latency,
-        percentiles=tuple(percentile(latency, share) for share in (*SHOWN, 1.0)),
-        counts=counts,
+        percentiles=percentiles(row.latency),
+        counts=parts.counts(ran),
         classes=dict(classes.most_common()),
-        kinds=kinds.of_row(row),
-        new_order_per_min=kinds.new_order_per_min(row),
-        reads=reads.of_row(row),
-        operations=maintenance.of_row(row),
-        replays=replays.of_row(row),
+        new_order_per_min=median([rate for result in ran if (rate := result.new_order_per_min) is not None]),
+        reads=workload_figures.reads(row),
+        operations=workload_figures.operations(row),
+        replays=workload_figures.replays(row),
         threads=max((result.threads for result in ran), default=0) or None,
-        arrivals={name: sum(getattr(a, name) for a in arrived) for name in ("scheduled", "late", "unfinished")}
-        if arrived
-        else None,
+        arrivals=parts.arrivals(ran),
         generator_us=median([cpu.generator_us_per_transaction for cpu in clocked]),
         session_us=median([cpu.session_us_per_transaction for cpu in clocked]),
         memory=memory.of_row(row),
         sizes=sizes.of_row(row),
-        engine_work=counters.of_row(row),
+        engine_work=engine_figures.engine_work(row),
         calls=calls_of(row),
         observed=next((recording for recording in row.done if recording.calls), None),
         notes=tuple(sorted({notes.number(finding) for finding in judge.of_row(row)})),

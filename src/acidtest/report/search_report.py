@@ -18,8 +18,7 @@ from acidtest.report.numbers import number
 from acidtest.report.page import fill
 from acidtest.report.pictures import Picture
 from acidtest.report.search import WHY, Line, SearchResults, answers, part_of, rate, sentences, spread
-from acidtest.report.table import NOTHING, Cell, Column, Table, print_table
-from acidtest.report.unchecked import print_unchecked
+from acidtest.report.table import NOTHING, Cell, Column, Table, print_table, print_unchecked
 
 TONES = {"higher": "faster", "lower": "slower"}
 EVERY_RATE_MAX = 3  # combinations of which each rate is shown; the page has those of more

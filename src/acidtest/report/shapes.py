@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from acidtest.analysis import waits
+from acidtest.analysis.engine_figures import waits
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.parts import Part
 from acidtest.analysis.samples import Row
@@ -233,7 +233,7 @@ def stalls_left_out(line: Line, most: int = STALLS_SHOWN) -> str:
 
 def waited(row: Row) -> list[str]:
     """What the sessions at work were seen in; nothing where the engine does not tell it."""
-    if (found := waits.of_row(row)) is None:
+    if (found := waits(row)) is None:
         return []
     most = [f"{share(one.share)} {one.what}" for one in found.seen[:WAITS_SHOWN]]
     rest = sum(one.share for one in found.seen[WAITS_SHOWN:])
@@ -245,7 +245,7 @@ def waited(row: Row) -> list[str]:
 def beside(line: Line) -> list[str]:
     """What sessions waited for, what was open beside the terminals', and which sessions were opened in mid-run."""
     told = [f"{line.label}: {said}" for said in waited(line.row)]
-    results = line.row.results()
+    results = line.row.results
     if seen := next((result.sleepers for result in results if result.sleepers), None):
         in_transaction = ", each in a transaction" if seen.in_transaction else ""
         were = "was" if seen.sessions == 1 else "were"
@@ -266,14 +266,14 @@ def beside(line: Line) -> list[str]:
 
 def as_json(row: Row, classes: Sequence[Part], stages: Sequence[Part], stalls: Sequence[Stall]) -> dict[str, Any]:
     """For programs."""
-    results = row.results()
+    results = row.results
     sleepers = next((result.sleepers for result in results if result.sleepers), None)
     connections = [result.connections for result in results if result.connections]
     return {
         "terminal_classes": [_part_json(part, "name", "terminals") for part in classes],
         "stages": [_part_json(part, "name", "at_s", "length_s") for part in stages],
         "stalls": [{**asdict(stall), "log": [line.model_dump() for line in stall.log]} for stall in stalls],
-        "waits": asdict(found) if (found := waits.of_row(row)) else None,
+        "waits": asdict(found) if (found := waits(row)) else None,
         "sleeping_sessions": sleepers.model_dump() if sleepers else None,
         "connections": {
             "opened": sum(one.opened for one in connections),

@@ -73,7 +73,7 @@ class SideBySide:
         console.print("Mann-Whitney at 5 %, corrected over all rows (Holm); intervals are 95 %.", style="dim")
 
     def _marked(self, row: Row, notes: Sequence[int]) -> Cell:
-        return Cell(number(median(row.goodput_per_s())), marks={n: self.findings[n - 1].advice for n in notes})
+        return Cell(number(median(row.goodput_per_s)), marks={n: self.findings[n - 1].advice for n in notes})
 
     @property
     def said(self) -> list[str]:
@@ -109,14 +109,14 @@ class Pair:
 
     @cached_property
     def ratio(self) -> Summary:
-        return ratio_of(self.two.goodput_per_s(), self.one.goodput_per_s())
+        return ratio_of(self.two.goodput_per_s, self.one.goodput_per_s)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "levels": dict(self.one.levels),
             "b_levels": dict(self.two.levels),
-            "a_per_s": median(self.one.goodput_per_s()),
-            "b_per_s": median(self.two.goodput_per_s()),
+            "a_per_s": median(self.one.goodput_per_s),
+            "b_per_s": median(self.two.goodput_per_s),
             "a_findings": list(self.notes[0]),
             "b_findings": list(self.notes[1]),
             "ratio": asdict(self.ratio),
@@ -254,7 +254,7 @@ def _by_levels(journal: Journal, ignore: Collection[str]) -> dict[tuple[tuple[st
 
 
 def _compared(pairs: list[tuple[Row, Row]]) -> list[Pair]:
-    judged = judge([(two.goodput_per_s(), one.goodput_per_s()) for one, two in pairs])
+    judged = judge([(two.goodput_per_s, one.goodput_per_s) for one, two in pairs])
     return [Pair(one, two, verdict) for (one, two), verdict in zip(pairs, judged, strict=True)]
 
 

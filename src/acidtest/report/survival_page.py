@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from acidtest.analysis.recovered import recovered
+from acidtest.analysis.recovery import recovered
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, SettingInForce
 from acidtest.report import charts

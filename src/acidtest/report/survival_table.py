@@ -22,9 +22,8 @@ from acidtest.report.failure_tables import (
     replication,
     replication_json,
 )
-from acidtest.report.numbers import number
-from acidtest.report.table import NOTHING, STYLES, Cell, Column, Table, of_levels, print_table
-from acidtest.report.unchecked import print_unchecked
+from acidtest.report.numbers import attributes
+from acidtest.report.table import NOTHING, STYLES, Cell, Column, Table, figure, of_levels, print_table, print_unchecked
 from acidtest.words import counted
 from acidtest.workload import BY_KIND, transactions
 
@@ -49,11 +48,6 @@ def worst_text(row: Survival) -> str:
     return f"{row.lost_commits_worst:,}" if row.acknowledged or row.lost else NOTHING
 
 
-def oldest_text(row: Survival) -> str:
-    """For how long before the cut a commit had been acknowledged that is missing, at worst."""
-    return NOTHING if row.lost_ms_worst is None else f"{row.lost_ms_worst:,.0f}"
-
-
 def oldest_note(said: str) -> str:
     """What that column tells. Items count from when their lines were read, which may be later."""
     least = "at least " if said == "items" else ""
@@ -63,10 +57,6 @@ def oldest_note(said: str) -> str:
 def _flush_text(row: Survival) -> str:
     """What the engine did after a failed flush, over all cuts."""
     return ", ".join(f"{count:,} {what}" for what, count in row.after_failed_flush.items()) or NOTHING
-
-
-def _exercised(row: Survival) -> str:
-    return NOTHING if row.exercised_share is None else f"{100 * row.exercised_share:.0f} %"
 
 
 def verdict(survival: Survival) -> Cell:
@@ -80,26 +70,32 @@ def _survived(row: Survival) -> str:
     return NOTHING if row.held else row.survived_of if row.states else f"{row.survived:,}"
 
 
+def ms(seconds: float) -> str:
+    return f"{seconds * 1e3:,.0f}"
+
+
 COMMITS = "commits"
+COUNT = "{:,}".format
 FIGURES: dict[str, Callable[[Survival], str]] = {
-    "cuts": lambda row: f"{row.cuts:,}",
+    "cuts": figure("cuts", COUNT),
     "survived": _survived,
-    "lost": lambda row: f"{row.lost:,}",
-    "unannounced": lambda row: f"{row.losses_unannounced:,}",
-    "unknown": lambda row: f"{row.unknown:,}",
+    "lost": figure("lost", COUNT),
+    "unannounced": figure("losses_unannounced", COUNT),
+    "unknown": figure("unknown", COUNT),
     "after failed flush": _flush_text,
-    "states": lambda row: f"{row.states:,}",
-    "outcomes": lambda row: f"{row.outcomes:,}" if row.outcomes else NOTHING,
-    "exercised": _exercised,
-    "a second": lambda row: f"{row.states_per_s:,.1f}" if row.states_per_s else NOTHING,
+    "states": figure("states", COUNT),
+    "outcomes": figure("outcomes", lambda many: f"{many:,}" if many else NOTHING),
+    "exercised": figure("exercised_share", lambda part: f"{100 * part:.0f} %"),
+    "a second": figure("states_per_s", lambda rate: f"{rate:,.1f}" if rate else NOTHING),
     "worst loss": worst_text,
-    "oldest loss ms": oldest_text,
-    "commits/s": lambda row: number(row.commits_per_s),
+    # For how long before the cut a commit had been acknowledged that is missing, at worst.
+    "oldest loss ms": figure("lost_ms_worst", "{:,.0f}".format),
+    "commits/s": figure("commits_per_s"),
     COMMITS: lambda row: f"{row.acknowledged:,}" if row.acknowledged else NOTHING,
-    "torn": lambda row: f"{row.torn:,}",
-    "repaired": lambda row: f"{row.repaired:,}",
-    "mount ms": lambda row: ms(row.filesystem_recovery_s),
-    "recovery ms": lambda row: ms(row.engine_recovery_s),
+    "torn": figure("torn", COUNT),
+    "repaired": figure("repaired", COUNT),
+    "mount ms": figure("filesystem_recovery_s", ms),
+    "recovery ms": figure("engine_recovery_s", ms),
 }
 # Of the terminal and of the page, in order; in brackets those that stand only where they tell something of some row.
 IN_TERMINAL = (
@@ -436,50 +432,14 @@ def as_json(journal: Journal) -> dict[str, Any]:
             "announced": sum(row.losses_announced for row in rows),
             "unannounced": sum(row.losses_unannounced for row in rows),
         },
-        "combinations": [
-            {
-                "levels": row.levels,
-                "verdict": row.verdict,
-                "cuts": row.cuts,
-                "survived": row.survived,
-                "conditions_held": row.held,
-                "lost": row.lost,
-                "losses_announced": row.losses_announced,
-                "losses_unannounced": row.losses_unannounced,
-                "lost_silently": row.lost_silently,
-                "unknown": row.unknown,
-                "after_failed_flush": row.after_failed_flush,
-                "commits_per_s": row.commits_per_s,
-                "commits_acknowledged": None if row.held else row.acknowledged,
-                "commits_lost_worst": None if row.held else row.lost_commits_worst,
-                "lost_ms_worst": row.lost_ms_worst,
-                "transactions_torn": row.torn,
-                "filesystem_recovery_s": row.filesystem_recovery_s,
-                "engine_recovery_s": row.engine_recovery_s,
-                "filesystem_repaired": row.repaired,
-                "filesystem_errors": row.filesystem_errors,
-                "cycle_s": row.cycle_s,
-                "crash_states": row.states,
-                "crash_states_per_s": row.states_per_s,
-                "crash_state_images": row.images,
-                "crash_state_outcomes": row.outcomes,
-                "crash_states_drawn": row.states_drawn,
-                "crash_states_drawn_outcomes_once": row.drawn_outcomes_once,
-                "crash_states_exercised": row.exercised,
-                "crash_states_legal_log10": row.legal_log10,
-            }
-            for row in rows
-        ],
+        "combinations": [_row_json(row) for row in rows],
         "recoveries": recovery_json(journal),
         "replication": replication_json(journal),
         "storage_failures": noticing_json(journal),
         "not_checked": [one.as_json() for one in of_cuts(journal.recordings)],
         "cuts": [
-            {
-                "cell": recording.cell,
-                "seed": recording.seed,
-                "status": recording.status,
-                "reason": recording.reason,
+            attributes(recording, "cell", "seed", "status", "reason")
+            | {
                 "announced_by": announced_text(recording) or None,
                 "unannounced": is_unannounced(recording),
                 "cut": recording.cut.model_dump() if recording.cut else None,
@@ -490,10 +450,30 @@ def as_json(journal: Journal) -> dict[str, Any]:
     }
 
 
+def _row_json(row: Survival) -> dict[str, Any]:
+    return {
+        **attributes(row, "levels", "verdict", "cuts", "survived"),
+        "conditions_held": row.held,
+        **attributes(row, "lost", "losses_announced", "losses_unannounced", "lost_silently", "unknown"),
+        **attributes(row, "after_failed_flush", "commits_per_s"),
+        "commits_acknowledged": None if row.held else row.acknowledged,
+        "commits_lost_worst": None if row.held else row.lost_commits_worst,
+        "lost_ms_worst": row.lost_ms_worst,
+        "transactions_torn": row.torn,
+        **attributes(row, "filesystem_recovery_s", "engine_recovery_s"),
+        "filesystem_repaired": row.repaired,
+        **attributes(row, "filesystem_errors", "cycle_s"),
+        "crash_states": row.states,
+        "crash_states_per_s": row.states_per_s,
+        "crash_state_images": row.images,
+        "crash_state_outcomes": row.outcomes,
+        "crash_states_drawn": row.states_drawn,
+        "crash_states_drawn_outcomes_once": row.drawn_outcomes_once,
+        "crash_states_exercised": row.exercised,
+        "crash_states_legal_log10": row.legal_log10,
+    }
+
+
 def varied_of(header: Header) -> list[str]:
     varied = [factor for factor, levels in header.factors.items() if len(levels) > 1]
     return varied or ["engine", "durability"]
-
-
-def ms(seconds: float | None) -> str:
-    return NOTHING if seconds is None else f"{seconds * 1e3:,.0f}"

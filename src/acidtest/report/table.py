@@ -15,6 +15,9 @@ from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
+from acidtest.finding import Unchecked, in_words
+from acidtest.report.numbers import number
+
 GAP = 2  # between columns
 FOLDED = 8  # characters to which a column of words may be narrowed
 NOTHING = "–"
@@ -87,6 +90,18 @@ class Table:
     @property
     def texts(self) -> list[list[str]]:
         return [[column.of(row).text for column in self.on("page")] for row in self.rows]
+
+
+def figure(path: str, text: Callable[[Any], str] = number) -> Callable[[Any], str]:
+    """What a row has at ``path`` (``device.reads.share``), as ``text`` writes it; a dash where it has none."""
+
+    def cell(row: Any) -> str:
+        for name in path.split("."):
+            if (row := getattr(row, name)) is None:
+                return NOTHING
+        return text(row)
+
+    return cell
 
 
 def short(factor: str) -> str:
@@ -210,6 +225,12 @@ def note(position: int, text: str) -> Grid:
     grid = Grid.grid(padding=(0, 1, 0, 0))
     grid.add_row(Text(marked([position]), style="yellow"), Text(text))
     return grid
+
+
+def print_unchecked(unchecked: Sequence[Unchecked], console: Console) -> None:
+    """What was not checked, as one paragraph; nothing where nothing is known to be missing."""
+    if unchecked:
+        console.print(Text("Not checked: ", style="bold").append(f"{in_words(unchecked)}.", style="not bold dim"))
 
 
 # ------------------------------------------------------------------------------------------------------------ on a page

@@ -13,23 +13,20 @@ from acidtest.analysis.effects import conclusion
 from acidtest.report import (
     commit_cost,
     engine_work,
-    fleet,
-    generators,
     growth_tables,
+    hosts,
     omission_table,
     pivot,
     replays,
     risks,
     run_tables,
     shapes,
-    sizes,
     verdicts,
 )
 from acidtest.report.growth import Growth
 from acidtest.report.results import Results, Table, not_run
-from acidtest.report.table import NOTHING, fits, marked, note, print_table
+from acidtest.report.table import NOTHING, fits, marked, note, print_table, print_unchecked
 from acidtest.report.table import Table as Shown
-from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted
 
 LINES_MAX = 24  # of a table whose figures stand in grids as well
@@ -61,7 +58,7 @@ def print_results(results: Results, console: Console) -> None:
     print_table(commit_cost.table(results.commit_costs), console)
     print_table(omission_table.table(results.omissions), console)
     if results.hosts:
-        print_table(fleet.table(results.hosts), console)
+        print_table(hosts.of_fleet(results.hosts), console)
     print_table(risks.table(results.risks), console)
     for sentence in risks.fault_lines(results.faults) if results.risks else ():
         console.print(Text(sentence, style="yellow"))
@@ -84,12 +81,12 @@ def _print_lines(results: Results, table: Table, console: Console) -> None:
     for one in shapes.tables(lines, table.counted):
         print_table(one, console)
     shapes.print_stalls(lines, console)
-    for one in (generators.table(lines), replays.table(lines)):
+    for one in (hosts.of_load(lines), replays.table(lines)):
         print_table(one, console)
     if troubled := [line for line in lines if line.counts["conflicts"] or line.counts["errors"]]:
         console.print()
         print_table(run_tables.counts(troubled), console)
-    print_table(sizes.memory(lines), console)
+    print_table(run_tables.memory(lines), console)
     own_reports = engine_work.own_reports(lines, parts=False)
     for one in own_reports:
         print_table(one, console)

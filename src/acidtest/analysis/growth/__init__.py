@@ -16,8 +16,7 @@ from acidtest.analysis.growth.answer import (
 from acidtest.analysis.growth.compared import Pair, RatioAt, compare, pairs
 from acidtest.analysis.growth.forecast import Model
 from acidtest.analysis.growth.held_out import Foretold, Score, foretell, held_out, looking_back
-from acidtest.analysis.growth.loads import LoadPoint, load_curve
-from acidtest.analysis.growth.recorded import recorded
+from acidtest.analysis.growth.recorded import LoadPoint, load_curve, recorded
 from acidtest.analysis.growth.series import CACHE, MEMORY, Landmark, Recorded, RecordedSize, Series, SizePoint
 from acidtest.analysis.growth.words import foretold_sentence, score_sentence, sentences
 

@@ -1,13 +1,14 @@
-"""What an engine itself counted for each committed transaction of a row: medians of its repetitions."""
+"""What an engine tells of itself: what it counted for each commit, and what its sessions were in."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import median
-from acidtest.journal.models import EngineCounts
+from acidtest.journal.models import AT_WORK, AT_WORK_IN, EngineCounts
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class EngineWork:
         return bool(self.units)
 
 
-def of_row(row: Row) -> EngineWork | None:
+def engine_work(row: Row) -> EngineWork | None:
     """None where the engine was not asked."""
     asked = [one.engine_counts for one in row.done if one.engine_counts]
     if not asked:
@@ -54,3 +55,49 @@ def _each(told: list[EngineCounts], name: str, of: str) -> float | None:
     """The median over the repetitions that tell it."""
     rises = [(getattr(counter, of), one.committed) for one in told for counter in one.counters if counter.name == name]
     return median([rise / committed for rise, committed in rises if rise is not None])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Sessions that were seen in one thing."""
+
+    what: str  # "WALSync", "processor"
+    count: int
+    share: float  # of all that were seen at work
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Of all repetitions of a row."""
+
+    looks: int
+    sessions: int  # seen at work, each look anew
+    seen: tuple[Seen, ...]  # the most frequent first
+
+
+def waits(row: Row) -> Waits | None:
+    """None where the engine was not asked, or no session was seen at work."""
+    looks = sessions = 0
+    counts: Counter[str] = Counter()
+    for recording in row.done:
+        if (samples := recording.engine_samples) is None:
+            continue
+        names = [figure.name for figure in samples.figures]
+        if AT_WORK not in names:
+            continue
+        for sample in samples.samples:
+            told = dict(zip(names, sample.values, strict=True))
+            if told[AT_WORK] is None:
+                continue
+            looks += 1
+            sessions += told[AT_WORK] or 0
+            counts.update(
+                {
+                    name.removeprefix(AT_WORK_IN): many
+                    for name, many in told.items()
+                    if name.startswith(AT_WORK_IN) and many
+                }
+            )
+    if not sessions:
+        return None
+    return Waits(looks, sessions, tuple(Seen(what, n, n / sessions) for what, n in counts.most_common()))
