@@ -23,7 +23,6 @@ class CommitCost:
 
     @property
     def seconds(self) -> float | None:
-        """Of a run by count: the median of the repetitions."""
         return median(self.row.seconds) if self.row.by_count else None
 
     @property

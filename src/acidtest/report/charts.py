@@ -372,7 +372,6 @@ def _legend(
 
 
 def not_drawn(what: str, names: Sequence[str], why: str) -> tuple[str, ...]:
-    """One sentence, or none."""
     if not names:
         return ()
     more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""

@@ -91,7 +91,6 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether a cell could not run."""
         return any(one.status == "failed" for one in self.bad)
 
     @property
@@ -106,7 +105,6 @@ class Report:
 
     @property
     def subject(self) -> str:
-        """What it is a diagnosis of."""
         held = self.diagnosis
         where = held.database.where if held.database else held.place.path if held.place else "a configuration"
         return harmless(where)
@@ -143,7 +141,6 @@ class Report:
 
 
 def report(diagnosis: Diagnosis, probe: ProbeRecording | None, journal: Journal | None) -> Report:
-    """Compute all that is shown."""
     figures = figures_of(diagnosis, probe, journal)
     answer = diagnose(figures)
     probed = probe_report.report(probe) if probe else None
@@ -304,7 +301,6 @@ def _cache_bytes(journal: Journal | None) -> int | None:
 
 
 def _shown(figures: Figures, answer: Answer, probed: probe_report.Report | None) -> list[Shown]:
-    """What was measured, one sentence each."""
     shown = []
     if figures.probed and probed:
         cost = summarise(figures.probed.overwrite_us)
@@ -404,13 +400,11 @@ def where(results: Report) -> list[str]:
 
 
 def written(settings: Mapping[str, Scalar]) -> str:
-    """In one line."""
     plain = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
     return ", ".join(f"{name} = {value}" for name, value in plain.items())
 
 
 def settings_told(one: FoundSetting) -> str:
-    """What became of a setting."""
     return one.ours or (f"not in the cells: {one.why_not}" if one.why_not else "not in the cells")
 
 
@@ -455,7 +449,6 @@ def _print_audited(results: Report, console: Console) -> None:
 
 
 def not_understood(lines: Sequence[str], most: int = 8) -> list[str]:
-    """What the audit could not read."""
     shown = [f"not understood: {one}" for one in lines[:most]]
     return [*shown, *([f"and {len(lines) - most:,} more not understood (--json has all)"] if len(lines) > most else [])]
 

@@ -47,7 +47,6 @@ class Access:
 
 
 def accesses(recording: ProbeRecording) -> list[Access]:
-    """In the order in which they were planned."""
     through = {_same(row): number_ for number_, row in enumerate(recording.rows) if row.method == "plain"}
     found = []
     for position, row in enumerate(recording.rows):
@@ -72,7 +71,6 @@ def _rates(row: ProbeStep, probed: Sequence[Probed]) -> list[float]:
 
 
 def print_disk_test(recording: ProbeRecording, console: Console) -> None:
-    """The layers, then the table."""
     print_layers(f"Disk test of {recording.path}", recording.layers, console)
     console.print()
     columns = [
@@ -90,7 +88,6 @@ def print_disk_test(recording: ProbeRecording, console: Console) -> None:
 
 
 def as_json(recording: ProbeRecording) -> dict[str, Any]:
-    """For programs: nothing is rounded."""
     return {
         "path": recording.path,
         "layers": [layer.model_dump() for layer in recording.layers],

@@ -22,7 +22,6 @@ FIRST = ("page_reads", "page_writes", "page_fetches", "page_marks")
 
 
 def told(lines: Sequence[Line]) -> list[tuple[Line, EngineWork]]:
-    """Lines with figures."""
     return [(line, line.engine_work) for line in lines if line.engine_work and line.engine_work.counted]
 
 
@@ -41,7 +40,6 @@ def table(lines: Sequence[Line]) -> Table:
 
 
 def of_database(lines: Sequence[Line]) -> Table:
-    """The same of the whole database."""
     return _table(
         lines,
         "database",
@@ -77,7 +75,6 @@ def not_counted(lines: Sequence[Line]) -> list[str]:
 
 
 def explained(lines: Sequence[Line]) -> str:
-    """What the figures are, and how sure."""
     works = [work for _, work in told(lines)]
     sources = "; ".join(dict.fromkeys(work.source for work in works))
     committed = sum(work.committed for work in works)

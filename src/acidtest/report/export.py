@@ -379,7 +379,6 @@ def to_parquet(journal: Journal, path: Path) -> None:
 
 
 def as_json(journal: Journal) -> dict[str, Any]:
-    """The columns for programs."""
     return {
         "columns": [
             {"name": one.name, "type": str(one.type), "unit": one.unit or None, "description": one.says}
@@ -389,7 +388,6 @@ def as_json(journal: Journal) -> dict[str, Any]:
 
 
 def _type(values: Iterable[str | None]) -> pa.DataType:
-    """Of texts: what all of them are."""
     given = [value for value in values if value is not None]
     if given and all(INTEGER.fullmatch(value) for value in given):
         return COUNT

@@ -87,7 +87,6 @@ def _counts(of: Mapping[str, int]) -> str:
 
 
 def noticing_json(journal: Journal) -> list[dict[str, Any]]:
-    """For programs."""
     names = ("levels", "failure", "trials", "struck", "outcomes", "by", "served", "after", "said", "whys")
     return [attributes(row, *names) for row in noticed(journal.recordings)]
 
@@ -148,7 +147,6 @@ def _apart(rows: Sequence[Worth]) -> list[str]:
 
 
 def replication_json(journal: Journal) -> list[dict[str, Any]]:
-    """For programs."""
     names = ("cuts", "survived", "lost", "unannounced", "lost_commits", "lost_ms", "looked_on", "gave_up")
     return [
         {
@@ -210,7 +208,6 @@ def _full_speed(row: Recovered) -> str:
 
 
 def recovery_json(journal: Journal) -> list[dict[str, Any]]:
-    """For programs."""
     pieces = ("mount_s", "replay_s", "start_s", "redo_s", "first_commit_s")
     names = ("recoveries", "full_speed_s", "told", "back", "limit_s", "before_per_s", "whys")
     return [

@@ -71,7 +71,6 @@ class Concluded:
 
     @property
     def sentences(self) -> list[str]:
-        """The answer, and what is missing."""
         answer = sentences(self.answer, self.predictions) if self.answer else [NO_RATE]
         return [*answer, *map(foretold_sentence, held_out([self.series]).forecasts), *self.refused, *self.incomplete]
 
@@ -128,12 +127,10 @@ class Growth:
 
     @property
     def sizes(self) -> list[RecordedSize]:
-        """Of recorded series."""
         return [at for one in self.series for at in one.sizes]
 
     @property
     def fresh(self) -> bool:
-        """Whether each size was loaded from nothing."""
         return any(one.series.recorded and one.series.recorded.fresh for one in self.series)
 
     @property

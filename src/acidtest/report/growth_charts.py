@@ -84,7 +84,6 @@ def _of(series: Sequence[Concluded], rows: Sequence[Row]) -> list[Row]:
 
 
 def _unit_of(bytes_: float) -> tuple[float, str]:
-    """The unit in which ``bytes_`` has few digits, and its name."""
     return next(((unit, name) for unit, name in ((1e12, "TB"), (1e9, "GB")) if bytes_ >= unit), (1e6, "MB"))
 
 
@@ -107,7 +106,6 @@ def _from_nothing(field: str, title: str, rows: Sequence[Row]) -> Spec:
 
 
 def _lined(rows: Sequence[Row], x: Spec, y: Spec) -> list[Spec]:
-    """A line for each series, and a mark at each of its figures."""
     tip = vega.tooltip("row", "asked", **{str(y["field"]): ",.3r"})
     each = {"detail": [{"field": "row", "type": "nominal"}], "tooltip": tip}
     return [

@@ -57,17 +57,14 @@ SIZES = (
 
 
 def sizes(growth: Growth) -> Table:
-    """Sizes and loads."""
     return Table(shown(SIZES, growth.sizes), growth.sizes, "growth")
 
 
 def in_terminal(rows: Sequence[RecordedSize]) -> list[Column]:
-    """Of the sizes, what a terminal shows beside rates."""
     return shown([column for column in SIZES if column.head in ("database", "load s", "load MB/s")], rows)
 
 
 def forecasts(growth: Growth) -> Table:
-    """Each with when it was made."""
     made = ((growth.held_out, "before it was loaded"), (growth.looked_back, "looking back, from smaller sizes"))
     return Table(FORECASTS, [(one, when) for score, when in made for one in score.forecasts], "forecasts")
 
@@ -103,12 +100,10 @@ DEVICE = (
 
 
 def ratios(growth: Growth) -> Table:
-    """Of two series at each size."""
     return Table(PAIRS, [(pair, at) for pair in growth.pairs for at in pair.at], "beside")
 
 
 def device(growth: Growth) -> Table:
-    """What the block device did at each size."""
     return Table(shown(DEVICE, growth.sizes), growth.sizes, "device")
 
 

@@ -85,7 +85,6 @@ def _sentences(line: Line) -> list[str]:
 
 
 def load_json(row: Row) -> dict[str, Any]:
-    """Of one row's load, for programs."""
     server = generators.server_of(row)
     return {
         "generators": [asdict(host) for host in generators.of_row(row)] or None,
@@ -105,12 +104,10 @@ HOSTS = (
 
 
 def of_fleet(hosts: Hosts) -> Table:
-    """A row a host."""
     return Table(HOSTS, hosts.hosts, "hosts", "Hosts", said=[_spread(hosts)])
 
 
 def _machine(record: HostRecord) -> str:
-    """Processor, memory and storage, in one line."""
     machine, place = record.machine, record.place
     return (
         f"{counted(machine.cpu_count, 'processor')} ({machine.cpu_model}), {machine.memory_bytes / 1e9:,.0f} GB, "
@@ -133,7 +130,6 @@ def _spread(hosts: Hosts) -> str:
 
 
 def fleet_json(hosts: Hosts) -> dict[str, Any]:
-    """For programs."""
     return {
         "hosts": [
             attributes(host, "name", "cells", "relative")

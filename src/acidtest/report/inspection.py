@@ -112,7 +112,6 @@ LABELS: Mapping[str, Label] = {
 
 
 def as_json(inspected: Inspected) -> dict[str, Any]:
-    """Everything, and what is unusual in it."""
     told = inspected.model_dump(mode="json")
     for index in (told["statistics"] or {}).get("indexes", []):
         index["bytes"] = index["bytes"] or None  # of one whose size nobody told: none takes no room

@@ -61,7 +61,6 @@ class Line:
 
     @property
     def kinds(self) -> tuple[KindSummary, ...]:
-        """Of transactions; none where there is but one."""
         return self.row.kinds
 
     @property

@@ -92,8 +92,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Key:
-    """One entry of a legend."""
-
     label: str
     colour: str | None  # None: the text's
     shape: str | None
@@ -103,8 +101,6 @@ class Key:
 
 @dataclass(frozen=True)
 class Keys:
-    """The entries of one factor."""
-
     title: str
     keys: tuple[Key, ...]
 

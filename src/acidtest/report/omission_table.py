@@ -23,8 +23,6 @@ def varied(found: Sequence[Omission]) -> list[str]:
 
 
 def table(found: Sequence[Omission]) -> Table:
-    """Response, service and a closed loop's latency of the same load."""
-
     def percentile(head: str, which: str, share: float, drop: int = 0) -> Column:
         return Column(head, lambda row: number(getattr(row, which)[SHARES.index(share)].value_ms), drop=drop)
 
@@ -62,7 +60,6 @@ def answers(found: Sequence[Omission]) -> list[str]:
 
 
 def _notes(found: Sequence[Omission]) -> list[str]:
-    """Of pairs that are not the same load."""
     return [
         f"{', '.join(one.levels[factor] for factor in varied(found))}: the closed loop came to "
         f"{number(one.closed_per_s)} a second and the open one to {number(one.open_per_s)}: these are two loads."
@@ -72,7 +69,6 @@ def _notes(found: Sequence[Omission]) -> list[str]:
 
 
 def as_json(one: Omission) -> dict[str, Any]:
-    """For programs: nothing is rounded."""
     percentiles = {"response_ms": one.response, "service_ms": one.service, "closed_ms": one.closed_loop}
     return {
         "levels": dict(one.levels),

@@ -138,7 +138,6 @@ def table(
 
 
 def bounds_of(line: Line, relative: bool) -> str:
-    """Of its interval."""
     if relative:
         return NOTHING if line.is_base else interval(line.relative, 100)
     return interval(line.goodput)

@@ -70,7 +70,6 @@ class Report:
 
 
 def report(recording: ProbeRecording) -> Report:
-    """Compute all that is shown."""
     judgement = judge_recording(recording)
     plain = {
         (row.pattern, row.block_bytes): [median_us(one) for one in recording.of(number)]

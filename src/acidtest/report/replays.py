@@ -47,7 +47,6 @@ COLUMNS = (
 
 
 def table(lines: Sequence[Line]) -> Table:
-    """Of the rows that replay a log."""
     replayed = [line for line in lines if line.replays]
     said = [sentence for line in replayed if line.replays for sentence in _differences(line.replays)]
     return Table(COLUMNS, replayed, "replays", "Against the log", said=said, explained=EXPLAINED)
@@ -66,7 +65,6 @@ def _differences(replays: Replays) -> list[str]:
 
 
 def as_json(replays: Replays | None) -> dict[str, Any] | None:
-    """For programs."""
     if replays is None:
         return None
     times = {

@@ -51,7 +51,6 @@ class Table:
 
     @property
     def counted(self) -> str:
-        """What its rates count."""
         return unit(str(self.lines[0].row.first.workload["kind"]))
 
 
@@ -81,7 +80,6 @@ class Results:
 
     @property
     def missing(self) -> int:
-        """Planned cells that have not run yet."""
         return self.journal.header.cells - len(self.journal.recordings)
 
     @property

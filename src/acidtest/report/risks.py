@@ -42,7 +42,6 @@ def table(risks: Sequence[LevelRisk]) -> Table:
 
 
 def fault_lines(faults: Mapping[str, Sequence[str]]) -> list[str]:
-    """What levels do not say of engines."""
     return [f"{', '.join(engines)}, at every level: {fault}." for fault, engines in faults.items()]
 
 
@@ -75,14 +74,12 @@ def _tally(cuts: Sequence[Survival]) -> str:
 
 
 def _names(cuts: Sequence[Survival]) -> list[str]:
-    """By the levels in which they differ."""
     factors = [name for name in cuts[0].levels if len({one.levels.get(name) for one in cuts}) > 1]
     named = [[one.levels.get(name, "") for name in factors] for one in cuts]
     return [", ".join(level for level in levels if level not in ("", NOT_APPLICABLE)) for levels in named]
 
 
 def as_json(one: LevelRisk) -> dict[str, Any]:
-    """For programs."""
     risk = one.risk.as_json() if one.risk else None
     return {
         "durability": one.level,

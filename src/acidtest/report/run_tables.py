@@ -117,7 +117,6 @@ def _verdict(line: Line) -> Cell:
 
 
 def kinds(lines: Sequence[Line]) -> Table:
-    """What became of each kind of transactions."""
     rows = [(line, kind) for line in lines for kind in line.kinds]
     limited = any(kind.limit_ms is not None for _, kind in rows)
     columns = [
@@ -237,7 +236,6 @@ def memory(lines: Sequence[Line]) -> Table:
 
 
 def loads(of: Sequence[Load]) -> Table:
-    """How databases were loaded."""
     return Table(LOADS, of)
 
 
@@ -273,8 +271,6 @@ OPERATIONS_EXPLAINED = (
 
 
 def _garbage(name: str) -> Callable[[Line], str]:
-    """Before and after the operation."""
-
     def cell(line: Line) -> str:
         before, after = (figure(f"operations.{when}.{name}", "{:,}".format)(line) for when in ("before", "after"))
         return NOTHING if NOTHING in (before, after) else f"{before} → {after}"

@@ -80,12 +80,10 @@ class Line:
 
     @property
     def rate_per_s(self) -> float | None:
-        """The highest that holds."""
         return self.search.confirmed.rate_per_s if self.search.confirmed else None
 
     @property
     def refuted_per_s(self) -> float | None:
-        """The next one that does not."""
         found = self.search.found
         return found.refuted.rate_per_s if found and found.refuted else None
 
@@ -157,7 +155,6 @@ class SearchResults:
 
     @property
     def counted(self) -> str:
-        """What the rates count."""
         return unit(str(self.lines[0].search.first.workload["kind"])) if self.lines else "commits"
 
     def as_json(self) -> dict[str, Any]:
@@ -374,7 +371,6 @@ def _full(refuted: Rate) -> str:
 
 
 def part_of(part: float, whole: float) -> str:
-    """In percent."""
     return f"{part / whole:.0%}" if whole else "–"
 
 

@@ -23,7 +23,6 @@ TIMES = 300  # the limit, above which nothing is drawn: what a full server takes
 
 
 def load(found: SearchResults) -> Chart | None:
-    """The chart of all searches that have a rate."""
     lines = [line for line in found.lines if line.search.rates]
     if not lines:
         return None

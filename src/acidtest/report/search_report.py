@@ -25,7 +25,6 @@ EVERY_RATE_MAX = 3  # combinations of which each rate is shown; the page has tho
 
 
 def print_searches(found: SearchResults, console: Console) -> None:
-    """Print the table, the answers, the rates and the findings."""
     console.print()
     console.print(Text(found.title, style="bold"))
     console.print(f"Highest rate with {found.limit}", style="dim", markup=False)
@@ -134,7 +133,6 @@ def _verdict(line: Line) -> Cell:
 
 
 def every_rate(search: Search) -> Table:
-    """Of one combination, ascending."""
     closed = search.closed.served_per_s if search.closed else 0
 
     def clause_column(n: int, clause: Clause) -> Column:

@@ -265,7 +265,6 @@ def beside(line: Line) -> list[str]:
 
 
 def as_json(row: Row, classes: Sequence[Part], stages: Sequence[Part], stalls: Sequence[Stall]) -> dict[str, Any]:
-    """For programs."""
     results = row.results
     sleepers = next((result.sleepers for result in results if result.sleepers), None)
     connections = [result.connections for result in results if result.connections]

@@ -104,7 +104,6 @@ class Pair:
 
     @property
     def shared(self) -> list[str]:
-        """The factors whose levels both have."""
         return [factor for factor, level in self.one.levels.items() if self.two.levels.get(factor) == level]
 
     @cached_property

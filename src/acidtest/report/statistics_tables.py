@@ -77,7 +77,6 @@ class StatisticsTables:
         return Table([first, *others], rows, "statistics")
 
     def stands_out(self, row: TableStatistics | IndexStatistics) -> bool:
-        """Whether something of it is unusual."""
         of = f"index {row.name} of {row.table}" if isinstance(row, IndexStatistics) else f"table {row.name}"
         return any(one.where == of for one in self.unusual)
 

@@ -46,7 +46,6 @@ def _named(levels: Mapping[str, str], varied: Sequence[str]) -> str:
 
 
 def _settings(recordings: Sequence[Recording], varied: Sequence[str]) -> list[tuple[str, list[SettingInForce]]]:
-    """Those of each combination's first cut that has any."""
     settings: dict[str, list[SettingInForce]] = {}
     for recording in recordings:
         if recording.settings:

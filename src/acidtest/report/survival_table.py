@@ -276,7 +276,6 @@ def not_numbered(names: Sequence[str]) -> str:
 
 
 def page_tables(journal: Journal) -> dict[str, Any]:
-    """What ``verdicts.html.j2`` shows."""
     rows, varied, said = survivals(journal.recordings), varied_of(journal.header), noun(journal.recordings)
     notes = [tally(rows, announcers(journal), said), uncounted(journal.recordings), *lost_all(rows, varied)]
     oldest_loss = f" {oldest_note(said).capitalize()}" if any(row.lost_ms_worst is not None for row in rows) else ""
@@ -355,7 +354,6 @@ def reasons_of(recording: Recording) -> list[str]:
 
 
 def more_reasons(count: int) -> str:
-    """How many are not shown."""
     return counted(count, "more reason")
 
 

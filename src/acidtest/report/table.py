@@ -84,7 +84,6 @@ class Table:
 
     @property
     def heads(self) -> list[str]:
-        """As on a page."""
         return [column.head for column in self.on("page")]
 
     @property

@@ -33,7 +33,6 @@ LINES_MAX = 24  # of a table whose figures stand in grids as well
 
 
 def print_results(results: Results, console: Console) -> None:
-    """Print tables, findings, and the cells without numbers."""
     console.print()
     console.print(Text(results.title, style="bold"))
     for table in results.tables:

@@ -24,7 +24,6 @@ class SizePoint:
 
     @cached_property
     def rate(self) -> Summary:
-        """Of the repetitions."""
         return summarise(self.rates)
 
 

@@ -75,7 +75,6 @@ def wide_spread(row: Row) -> Iterator[Found]:
 
 
 def _generator_us(result: RunResult) -> float:
-    """The generator's processor time a transaction, µs."""
     counts = result.counts
     ended = counts.committed + counts.rolled_back + counts.given_up + counts.errors
     return generators.own_us(result.cpu, ended)
