@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 import factory
 from acidtest.analysis.expected_loss import of_failure
@@ -15,6 +13,7 @@ from acidtest.journal.models import Journal, Replicated
 from acidtest.report.failure_tables import outcome_text, replication, replication_json
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import print_survival
+from terminals import printed
 
 
 def replicated(mode: str = "synchronous", **changes: Any) -> Replicated:
@@ -115,14 +114,13 @@ def test_the_table_has_prices_and_what_survives(tmp_path: Any) -> None:
     assert outcome_text(asynchronous.outcomes["lost-link"]) == "0 of 1 (900, 2.04 s)"
     assert outcome_text(synchronous.outcomes["lost-disk"]) == "2 of 2"
     assert outcome_text(None) == "–"
-    out = io.StringIO()
-    print_survival(journal(), Console(file=out, width=160))
-    lines = [line.split("  ") for line in out.getvalue().splitlines() if line.startswith("asynchronous ")]
+    text = printed(print_survival, journal())
+    lines = [line.split("  ") for line in text.splitlines() if line.startswith("asynchronous ")]
     assert [cell.strip() for cell in lines[-1] if cell.strip()] == [
         "asynchronous", "1.50", "–", "1 of 2 (4, 2.50 ms)", "0 of 1 (900, 2.04 s)"
     ]  # fmt: skip
-    assert "asynchronous: means asynchronous." in out.getvalue()
-    assert "database files, replicas" not in out.getvalue()  # they were tried
+    assert "asynchronous: means asynchronous." in text
+    assert "database files, replicas" not in text  # they were tried
     write_survival_page(journal(), tmp_path / "report.html")
     assert '<td class="n">1 of 2 (4, 2.50 ms)</td>' in (tmp_path / "report.html").read_text()
     (_, told, _) = replication_json(journal())

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
-from rich.console import Console
 from typer.testing import CliRunner
 
 from acidtest.analysis.calls import of_commits
@@ -25,6 +23,7 @@ from acidtest.report.results import results
 from acidtest.report.terminal import print_results
 from factory import journal, observed, priced, recording
 from pages import NARROW, WIDE, opened, turned, unreadable
+from terminals import printed, words
 
 
 def stored(held: Journal, path: Path) -> None:
@@ -64,9 +63,7 @@ def test_calls_that_cannot_be_told_apart_are_averages() -> None:
 
 def test_the_terminal_shows_all_three_in_one_table() -> None:
     run, cuts = priced()
-    out = StringIO()
-    print_results(results(run, cuts=cuts), Console(file=out, width=160, highlight=False))
-    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    lines = [words(line) for line in printed(print_results, results(run, cuts=cuts)).splitlines()]
     head = lines.index("What a commit costs, and what it is worth")
     assert lines[head + 1 : head + 4] == [
         "durability s per 500 pairs commits/s writes flushes ms in flushes survived worst loss power cuts",

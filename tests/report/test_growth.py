@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
-from rich.console import Console
 from typer.testing import CliRunner
 
 from acidtest.cli import app
@@ -22,6 +20,7 @@ from acidtest.report.statistics_tables import tables_of
 from acidtest.report.terminal import print_results
 from factory import database_statistics, failed, growing, recording, study
 from pages import NARROW, WIDE, opened, turned, unreadable
+from terminals import printed
 
 pytestmark = pytest.mark.slow
 LOOKS = Looks({"engine": ("sqlite", "firebird-5.0"), "place.disk": ("rotating", "sata-ssd")})
@@ -38,9 +37,7 @@ def growth(held: Journal, *predict: int) -> Growth:
 
 
 def shown(found: Results, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    print_results(found, console)
-    return console.file.getvalue()  # type: ignore[attr-defined]
+    return printed(print_results, found, width=width)
 
 
 @pytest.fixture(scope="module")

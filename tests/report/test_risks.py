@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from acidtest.analysis.risks import LevelRisk
 from acidtest.analysis.survival import survivals
@@ -23,18 +21,9 @@ from acidtest.report.table import print_table
 from acidtest.report.terminal import print_results
 from acidtest.risk import NO_RISK, Risk
 from factory import cut, cut_off, priced, recording
+from terminals import printed, words
 
 WIDTHS = [80, 140]
-
-
-def printed(show: object, *given: object, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    show(*given, console)  # type: ignore[operator]
-    return console.file.getvalue()  # type: ignore[attr-defined]
-
-
-def words(text: str) -> str:
-    return " ".join(text.split())
 
 
 def was_cut(drive: str, *verdicts: Verdict, lost: int = 0) -> list[Recording]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -11,13 +12,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import factory
+from acidtest.cli.plan import plan
 from acidtest.journal.models import OwnReport
 from acidtest.report import engine_work
 from acidtest.report import table as tables
 from acidtest.report.growth_tables import print_growth
 from acidtest.report.results import results
 from acidtest.report.side_by_side import side_by_side
-from acidtest.report.table import Cell, Column, Table, on_page, page_section, print_table
+from acidtest.report.table import Cell, Column, Table, headings, on_page, page_section, print_table
 from acidtest.report.terminal import print_results
 
 pytestmark = pytest.mark.slow
@@ -127,3 +129,42 @@ def test_nothing_is_said_of_a_table_without_rows() -> None:
     on = console(80)
     print_table(empty, on)
     assert printed(on) == "" == on_page(empty) == page_section(empty)
+
+
+@pytest.mark.parametrize(
+    ("factors", "beside", "found"),
+    [
+        (["engine", "firebird.page_size", "place.mount"], (), ["engine", "page_size", "mount"]),
+        (["firebird.page_size", "sqlite.page_size"], (), ["firebird.page_size", "sqlite.page_size"]),
+        (["place.terminals"], ("terminals",), ["place.terminals"]),
+        (["terminals", "lasts"], ("lasts",), ["terminals", "factor lasts"]),
+        (["firebird.page_size", "page_size"], (), ["firebird.page_size", "page_size"]),
+    ],
+)
+def test_headings_are_short_and_differ(factors: list[str], beside: tuple[str, ...], found: list[str]) -> None:
+    assert headings(factors, beside) == found
+    assert len({*found, *beside}) == len(found) + len(beside)
+
+
+@pytest.mark.parametrize(
+    ("factors", "head"),
+    [
+        ("terminals = [1, 2]", "terminals  lasts  runs as cell"),
+        ('clients = [{ name = "few", set = { terminals = 1 } }, { name = "many", set = { terminals = 9 } }]',
+         "clients  terminals  lasts  runs as cell"),
+        ('"sqlite.page_size" = [4096, 8192]\n"firebird.page_size" = [4096, 8192]\nengine = ["sqlite", "firebird-5.0"]',
+         "engine  sqlite.page_size  firebird.page_size  terminals  lasts  runs as cell"),
+        ('lasts = [{ name = "a", set = { retries = 1 } }, { name = "b", set = { retries = 2 } }]',
+         "factor lasts  terminals  lasts  runs as cell"),
+    ],
+)  # fmt: skip
+def test_a_plan_has_no_two_columns_alike(
+    factors: str, head: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    file = tmp_path / "t.toml"
+    engine = "" if "engine" in factors else 'engine = "sqlite"\n'
+    file.write_text(f'name = "t"\n{engine}durability = "drive"\n[workload.commits]\ncount = 5\n[factors]\n{factors}\n')
+    for everything in (False, True):
+        plan(file, all_=everything)
+        assert " ".join(capsys.readouterr().out.splitlines()[1].split()) == " ".join(head.split())

@@ -1,4 +1,4 @@
-"""How long an administrator's operations took."""
+"""What scans and an administrator's operations come to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 import factory
 from acidtest.analysis.samples import Row
-from acidtest.analysis.workload_figures import operations
+from acidtest.analysis.workload_figures import operations, reads
 from acidtest.journal.protocol import Garbage, Maintenance, OperationDone
 
 LEVELS = {"workload": "maintenance", "engine": "firebird-5.0", "durability": "drive"}
@@ -59,3 +59,26 @@ def test_only_an_administrators_work_has_operations() -> None:
     assert operations(row(None)) is None
     assert operations(row(run())) is None
     assert operations(row()) is None
+
+
+SCANNED = {"workload": "scan", "engine": "sqlite", "durability": "os"}
+SCAN = {"name": "scan", "kind": "scan", "size_mb": 200, "read": "natural", "count": 3}
+
+
+def test_a_read_is_as_many_megabytes_as_the_table() -> None:
+    runs = [
+        factory.result().model_copy(update={"goodput_per_s": rate, "service": factory.histogram([int(1e9 / rate)] * 3)})
+        for rate in (0.5, 0.4, 0.25)
+    ]
+    done = [
+        factory.recording(SCANNED, n, found=run, workload=SCAN, load=factory.loaded(rows=77))
+        for n, run in enumerate(runs, start=1)
+    ]
+    found = reads(Row(SCANNED, done, [], []))
+    assert found == reads.Reads(rows=77, mb_per_s=80.0, seconds=2.5)
+
+
+def test_only_scans_have_reads() -> None:
+    done = [factory.recording(found=factory.result())]
+    assert reads(Row(done[0].levels, done, [], [])) is None
+    assert reads(Row(SCANNED, [], [], [])) is None
