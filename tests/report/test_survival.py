@@ -93,7 +93,7 @@ def test_cuts_before_which_nothing_reached_the_disk_say_that_they_cannot_show_da
     held = journal([recording(repetition=n, cut=one) for n, one in enumerate(cuts, start=1)])
     said = "every acknowledged commit was lost, and what is left is whole"
     assert (said in shown(held)) == told
-    assert any(said in note for note in page_tables(held)["verdicts"].said) == told
+    assert any(said in note for note in page_tables(held)["verdicts"].conclusions) == told
 
 
 def test_crash_states_have_no_speed() -> None:

@@ -125,7 +125,7 @@ def test_a_page_has_what_a_terminal_has_not() -> None:
 
 
 def test_nothing_is_said_of_a_table_without_rows() -> None:
-    empty = Table([Column("row", str)], [], "of-rows", "Rows", said=["said"], explained="explained")
+    empty = Table([Column("row", str)], [], "of-rows", "Rows", conclusions=["said"], explained="explained")
     on = console(80)
     print_table(empty, on)
     assert printed(on) == "" == on_page(empty) == page_section(empty)

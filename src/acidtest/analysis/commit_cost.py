@@ -49,7 +49,7 @@ def commit_costs(rows: Sequence[Row], cuts: Iterable[Survival]) -> list[CommitCo
 
 def calls_of(row: Row) -> CommitCalls | None:
     """What a commit of ``row`` asked for; None where nobody watched."""
-    return of_commits([(one.engine.known_as if one.engine else "", one.calls) for one in row.done if one.calls])
+    return of_commits([(one.known_as, one.calls) for one in row.done if one.calls])
 
 
 def _alike(levels: Mapping[str, str]) -> frozenset[tuple[str, str]]:

@@ -14,6 +14,7 @@ from math import inf
 from statistics import median
 
 from acidtest.analysis import SECONDS_NEEDED
+from acidtest.analysis.samples import by_levels
 from acidtest.analysis.steady import Steadiness, steadiness_of
 from acidtest.analysis.summary import Summary, summarise
 from acidtest.journal.models import Recording, RecoveryTimes
@@ -56,15 +57,11 @@ class Recovered:
 
 def recovered(recordings: Iterable[Recording]) -> list[Recovered]:
     """One for each combination whose recovery was timed, in the order in which they were first cut."""
-    groups: dict[tuple[str, ...], list[Recording]] = {}
-    for recording in recordings:
-        if recording.status == "done" and recording.cut is not None and recording.cut.recovery is not None:
-            groups.setdefault(tuple(recording.levels.values()), []).append(recording)
-    times = (
-        (group[0].levels, [one.cut.recovery for one in group if one.cut and one.cut.recovery])
-        for group in groups.values()
-    )
-    return [_recovered(levels, of) for levels, of in times]
+    timed = by_levels(one for one in recordings if one.status == "done" and one.cut and one.cut.recovery)
+    return [
+        _recovered(group[0].levels, [one.cut.recovery for one in group if one.cut and one.cut.recovery])
+        for group in timed
+    ]
 
 
 def _recovered(levels: dict[str, str], of: Sequence[RecoveryTimes]) -> Recovered:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -62,8 +62,7 @@ class Row:
 
     @property
     def engine(self) -> str:
-        facts = self.first.engine
-        return self.levels.get("engine") or (facts.id if facts else "unknown")
+        return self.levels.get("engine") or self.first.engine_id or "unknown"
 
     @property
     def guest(self) -> str:
@@ -107,32 +106,33 @@ class Row:
         return of_kinds([result.kinds for result in self.results])
 
 
+def by_levels(recordings: Iterable[Recording]) -> list[list[Recording]]:
+    """Recordings of the same levels together, in the order in which those came first."""
+    groups: dict[tuple[str, ...], list[Recording]] = {}
+    for recording in recordings:
+        groups.setdefault(tuple(recording.levels.values()), []).append(recording)
+    return list(groups.values())
+
+
 def rows(header: Header, recordings: Sequence[Recording]) -> list[Row]:
     """Group ``recordings`` by their levels, in the experiment's own order of levels.
 
     Only ``done`` recordings with a result may enter a number; invalid and failed ones stay beside them with their
     reason. A row none of whose cells is done is kept, so that what is missing is seen.
     """
-    groups: dict[tuple[str, ...], list[Recording]] = {}
-    for recording in sorted(recordings, key=lambda r: r.repetition):
-        groups.setdefault(tuple(recording.levels.values()), []).append(recording)
 
-    def place(key: tuple[str, ...]) -> list[int]:
-        factors = groups[key][0].levels
-        order: list[int] = []
-        for factor, level in factors.items():
-            names = header.factors.get(factor, [])
-            order.append(names.index(level) if level in names else -1)
-        return order
+    def place(group: Sequence[Recording]) -> list[int]:
+        levels = [(header.factors.get(factor, []), level) for factor, level in group[0].levels.items()]
+        return [names.index(level) if level in names else -1 for names, level in levels]
 
     return [
         Row(
-            levels=dict(groups[key][0].levels),
-            done=[r for r in groups[key] if r.status == "done" and r.result is not None],
-            invalid=[r for r in groups[key] if r.status == "invalid"],
-            failed=[r for r in groups[key] if r.status == "failed" or (r.status == "done" and r.result is None)],
+            levels=dict(group[0].levels),
+            done=[r for r in group if r.status == "done" and r.result is not None],
+            invalid=[r for r in group if r.status == "invalid"],
+            failed=[r for r in group if r.status == "failed" or (r.status == "done" and r.result is None)],
         )
-        for key in sorted(groups, key=place)
+        for group in sorted(by_levels(sorted(recordings, key=lambda r: r.repetition)), key=place)
     ]
 
 

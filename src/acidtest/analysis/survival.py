@@ -10,6 +10,7 @@ from statistics import median
 
 from acidtest.analysis import power
 from acidtest.analysis.expected_loss import is_unannounced, losses
+from acidtest.analysis.samples import by_levels
 from acidtest.journal.models import Cut, Recording, States, Verdict
 from acidtest.words import counted
 
@@ -133,10 +134,7 @@ class Survival:
 
 def survivals(recordings: Iterable[Recording]) -> list[Survival]:
     """One for each combination, in the order in which they were first cut."""
-    groups: dict[tuple[str, ...], list[Recording]] = {}
-    for recording in recordings:
-        groups.setdefault(tuple(recording.levels.values()), []).append(recording)
-    return [_survival(group) for group in groups.values()]
+    return [_survival(group) for group in by_levels(recordings)]
 
 
 def _survival(group: list[Recording]) -> Survival:

@@ -52,8 +52,7 @@ def _survival(writing: Sequence[Recording], cuts: Sequence[Recording]) -> Iterat
 
 
 def _of(recording: Recording) -> tuple[str, str]:
-    engine = recording.levels.get("engine") or (recording.engine.id if recording.engine else "")
-    return engine, recording.durability
+    return recording.engine_id, recording.durability
 
 
 def _flushes(writing: Sequence[Recording]) -> Iterator[Unchecked]:

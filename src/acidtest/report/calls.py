@@ -68,9 +68,7 @@ def print_calls(recording: Recording, console: Console) -> None:
 def _uses(recording: Recording) -> list[FileUse]:
     """None where no commit was seen."""
     calls = recording.calls
-    return (
-        [] if calls is None or not calls.commits else uses(calls, recording.engine.known_as if recording.engine else "")
-    )
+    return [] if calls is None or not calls.commits else uses(calls, recording.known_as)
 
 
 def files_table(recording: Recording) -> Table:
@@ -265,7 +263,7 @@ def as_json(recording: Recording) -> dict[str, Any]:
     calls = recording.calls
     observed = calls.model_dump(mode="json") if calls else None
     for file in observed["files"] if observed else []:
-        file["role"] = role(recording.engine.known_as if recording.engine else "", file["path"])
+        file["role"] = role(recording.known_as, file["path"])
     return {
         "cell": recording.cell,
         "levels": recording.levels,

@@ -21,13 +21,13 @@ OWN_EXPLAINED = (
 FIRST = ("page_reads", "page_writes", "page_fetches", "page_marks")
 
 
-def told(lines: Sequence[Line]) -> list[tuple[Line, EngineWork]]:
+def counted_lines(lines: Sequence[Line]) -> list[tuple[Line, EngineWork]]:
     return [(line, line.engine_work) for line in lines if line.engine_work and line.engine_work.counted]
 
 
 def names(lines: Sequence[Line]) -> list[str]:
     """Counters that some line has and that some line counted."""
-    works = [work for _, work in told(lines)]
+    works = [work for _, work in counted_lines(lines)]
     all_names = dict.fromkeys(name for work in works for name in work.units)
     return [name for name in all_names if any(work.sessions[name] or work.database[name] for work in works
                                               if name in work.units)]  # fmt: skip
@@ -36,7 +36,7 @@ def names(lines: Sequence[Line]) -> list[str]:
 def table(lines: Sequence[Line]) -> Table:
     """What the terminals' sessions did: a column for each counter that is not 0 in every row."""
     kept = " Medians of the repetitions; pages and records. A counter that is 0 in every row is left out."
-    return _table(lines, "sessions", WHAT, f"{explained(lines)}{kept}" if told(lines) else "")
+    return _table(lines, "sessions", WHAT, f"{explained(lines)}{kept}" if counted_lines(lines) else "")
 
 
 def of_database(lines: Sequence[Line]) -> Table:
@@ -57,7 +57,7 @@ def _table(lines: Sequence[Line], scope: str, title: str, explained: str) -> Tab
         Column("row", lambda of: of[0].label, right=False),
         *(figure(name, 0 if name in FIRST else drop) for drop, name in enumerate(names(lines), start=1)),
     ]
-    return Table(columns, told(lines), "engine-work", title, page_explained=explained)
+    return Table(columns, counted_lines(lines), "engine-work", title, page_explained=explained)
 
 
 def _head(name: str) -> str:
@@ -75,7 +75,7 @@ def not_counted(lines: Sequence[Line]) -> list[str]:
 
 
 def explained(lines: Sequence[Line]) -> str:
-    works = [work for _, work in told(lines)]
+    works = [work for _, work in counted_lines(lines)]
     sources = "; ".join(dict.fromkeys(work.source for work in works))
     committed = sum(work.committed for work in works)
     most = max(work.uncertain for work in works)

@@ -12,7 +12,7 @@ from acidtest.analysis.growth import GrowthAnswer, Model, Prediction, RecordedSi
 from acidtest.analysis.growth.words import change, plain
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number, share
-from acidtest.report.table import NOTHING, Column, Table, figure, print_table, told
+from acidtest.report.table import NOTHING, Column, Table, figure, known, print_table
 
 SERIES = "series"
 COUNT = "{:,.0f}".format
@@ -22,7 +22,7 @@ KINDS = ("reads", "writes", "flushes")  # of a device's requests
 def shown(columns: Sequence[Column], rows: Sequence[Any]) -> list[Column]:
     """Those that some row has a figure for, and the name of the series where there are several."""
     several = len({getattr(row, "series", "") for row in rows}) > 1
-    return [column for column in told(columns, rows) if column.head != SERIES or several]
+    return [column for column in known(columns, rows) if column.head != SERIES or several]
 
 
 def _per_commit(kind: str) -> Callable[[RecordedSize], str]:

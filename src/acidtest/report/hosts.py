@@ -50,8 +50,8 @@ GENERATORS = (
 def of_load(lines: Sequence[Line]) -> Table:
     """Every machine of every row; without rows where loads came from one machine."""
     rows = [LoadHost(line, host) for line in lines for host in generators.of_row(line.row)]
-    said = [sentence for line in lines for sentence in _sentences(line)] if rows else []
-    return Table(GENERATORS, rows, "generators", "Machines of the load", said=said, explained=EXPLAINED)
+    sentences = [sentence for line in lines for sentence in _sentences(line)] if rows else []
+    return Table(GENERATORS, rows, "generators", "Machines of the load", conclusions=sentences, explained=EXPLAINED)
 
 
 def _sentences(line: Line) -> list[str]:
@@ -104,7 +104,7 @@ HOSTS = (
 
 
 def of_fleet(hosts: Hosts) -> Table:
-    return Table(HOSTS, hosts.hosts, "hosts", "Hosts", said=[_spread(hosts)])
+    return Table(HOSTS, hosts.hosts, "hosts", "Hosts", conclusions=[_spread(hosts)])
 
 
 def _machine(record: HostRecord) -> str:

@@ -91,7 +91,7 @@ def fill(
     page = templates().get_template(template)
     captions: dict[str, tuple[str, str]] = {}
     html = page.render(
-        title=str(header.experiment.get("title") or header.experiment["name"]),
+        title=header.title,
         header=header,
         plots=plots,
         plots_json=_script({name: [panel.spec for panel in one.panels] for name, one in plots.items() if one.panels}),

@@ -48,8 +48,8 @@ COLUMNS = (
 
 def table(lines: Sequence[Line]) -> Table:
     replayed = [line for line in lines if line.replays]
-    said = [sentence for line in replayed if line.replays for sentence in _differences(line.replays)]
-    return Table(COLUMNS, replayed, "replays", "Against the log", said=said, explained=EXPLAINED)
+    differences = [sentence for line in replayed if line.replays for sentence in _differences(line.replays)]
+    return Table(COLUMNS, replayed, "replays", "Against the log", conclusions=differences, explained=EXPLAINED)
 
 
 def _differences(replays: Replays) -> list[str]:

@@ -75,8 +75,7 @@ class Results:
 
     @property
     def title(self) -> str:
-        experiment = self.journal.header.experiment
-        return str(experiment.get("title") or experiment["name"])
+        return self.journal.header.title
 
     @property
     def missing(self) -> int:

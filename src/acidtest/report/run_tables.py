@@ -15,7 +15,7 @@ from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.results import Results
 from acidtest.report.results import Table as Measured
 from acidtest.report.shapes import kind_columns
-from acidtest.report.table import NOTHING, Cell, Column, Table, figure, short, told
+from acidtest.report.table import NOTHING, Cell, Column, Table, figure, known, short
 
 CALLED = {"reads": "Reads of the whole table", "operations": "Operations"}
 
@@ -62,7 +62,7 @@ def measured(results: Results, of: Measured) -> Table:
     if of.counted == "reads":
         columns.append(Column("MB/s", figure("reads.mb_per_s")))
         columns.append(Column("s a read", figure("reads.seconds"), drop=3))
-    operated = told(OPERATIONS, lines)
+    operated = known(OPERATIONS, lines)
     columns += operated
     if based:
         columns += [

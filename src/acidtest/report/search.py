@@ -120,8 +120,7 @@ class SearchResults:
 
     @property
     def title(self) -> str:
-        experiment = self.journal.header.experiment
-        return str(experiment.get("title") or experiment["name"])
+        return self.journal.header.title
 
     @property
     def limit(self) -> str:

@@ -126,7 +126,7 @@ def _table(
         rows,
         "cuts",
         caption="Times are medians: the mount with the journal's replay, and the engine from its start to its answer",
-        said=notes,
+        conclusions=notes,
         page_explained=explained,
     )
 
@@ -142,7 +142,7 @@ def print_survival(journal: Journal, console: Console) -> None:
     rows = survivals(journal.recordings)
     varied = varied_of(journal.header)
     console.print()
-    console.print(Text(str(journal.header.experiment.get("title") or journal.header.experiment["name"]), style="bold"))
+    console.print(Text(journal.header.title, style="bold"))
     said = noun(journal.recordings)
     survived = Column("survived", lambda row: row.survived_of)
     print_table(_table(journal, rows, [survived, *_columns(rows, IN_TERMINAL, said)], (), ""), console, whole="")

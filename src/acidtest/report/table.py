@@ -57,9 +57,9 @@ class Column:
         """Whether what it shows stays on one line."""
         return self.right or self.typed
 
-    def of(self, row: Any) -> Cell:
-        shown = self.cell(row)
-        return shown if isinstance(shown, Cell) else Cell(shown)
+    def shown(self, row: Any) -> Cell:
+        cell = self.cell(row)
+        return cell if isinstance(cell, Cell) else Cell(cell)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Table:
     aside: str = ""  # behind the title in a terminal
     page_title: str = ""  # of one that has none in a terminal
     caption: str = ""  # on a page
-    said: Sequence[str] = ()  # what follows from its rows
+    conclusions: Sequence[str] = ()  # sentences beneath it
     explained: str = ""  # what its columns mean
     page_explained: str = ""  # the same on a page, where that has room for more
     notes: Sequence[str] = ()  # what its rows lack
@@ -88,7 +88,7 @@ class Table:
 
     @property
     def texts(self) -> list[list[str]]:
-        return [[column.of(row).text for column in self.on("page")] for row in self.rows]
+        return [[column.shown(row).text for column in self.on("page")] for row in self.rows]
 
 
 def figure(path: str, text: Callable[[Any], str] = number) -> Callable[[Any], str]:
@@ -134,9 +134,9 @@ def of_levels(
     ]
 
 
-def told(columns: Iterable[Column], rows: Sequence[Any], nothing: Collection[str] = (NOTHING,)) -> list[Column]:
-    """Those columns that tell something of some row."""
-    return [column for column in columns if any(column.of(row).text not in nothing for row in rows)]
+def known(columns: Iterable[Column], rows: Sequence[Any], nothing: Collection[str] = (NOTHING,)) -> list[Column]:
+    """The columns that have something for some row."""
+    return [column for column in columns if any(column.shown(row).text not in nothing for row in rows)]
 
 
 # -------------------------------------------------------------------------------------------------------- in a terminal
@@ -152,7 +152,7 @@ def print_table(table: Table, console: Console, whole: str = "the page has all")
         aside = f" ({table.aside})" if table.aside else ""
         console.print(Text(table.title, style="bold").append(aside, style="not bold dim"))
     _print_rows(table, console, whole)
-    for sentence in table.said:
+    for sentence in table.conclusions:
         console.print(Text(sentence))
     for sentence in (table.explained, *table.notes):
         if sentence:
@@ -192,7 +192,7 @@ def fits(table: Table, console: Console) -> bool:
 
 
 def _shown(table: Table) -> list[tuple[Column, list[Text]]]:
-    return [(column, [_styled(column.of(row)) for row in table.rows]) for column in table.on("terminal")]
+    return [(column, [_styled(column.shown(row)) for row in table.rows]) for column in table.on("terminal")]
 
 
 def _width(shown: Sequence[tuple[Column, list[Text]]], console: Console) -> int:
@@ -240,7 +240,7 @@ def on_page(table: Table) -> Markup:
     if not table.rows:
         return Markup("")
     title = Markup("<h3>{}</h3>\n").format(table.title or table.page_title) if table.title or table.page_title else ""
-    return Markup("{}{}{}").format(title, page_rows(table), _page_said(table))
+    return Markup("{}{}{}").format(title, page_rows(table), _beneath(table))
 
 
 def page_section(table: Table) -> Markup:
@@ -248,7 +248,7 @@ def page_section(table: Table) -> Markup:
     if not table.rows:
         return Markup("")
     return Markup('<section aria-labelledby="{0}"><h2 id="{0}">{1}</h2>\n{2}{3}</section>\n').format(
-        table.name, table.title, page_rows(table), _page_said(table)
+        table.name, table.title, page_rows(table), _beneath(table)
     )
 
 
@@ -256,7 +256,7 @@ def page_rows(table: Table) -> Markup:
     """The table alone. The first column names the row."""
     columns = table.on("page")
     heads = [_element("th", column.head, "n" if column.right else "", ' scope="col"') for column in columns]
-    rows = [_row([(column, column.of(row)) for column in columns]) for row in table.rows]
+    rows = [_row([(column, column.shown(row)) for column in columns]) for row in table.rows]
     caption = _element("caption", table.caption) if table.caption else Markup("")
     of_class = Markup(' class="{}"').format(table.name) if table.name else ""
     return Markup(
@@ -290,11 +290,11 @@ def _element(name: str, inside: str, of_class: str = "", more: str = "") -> Mark
     return Markup("<{0}{1}{2}>{3}</{0}>").format(Markup(name), Markup(more), named, inside)
 
 
-def _page_said(table: Table) -> Markup:
+def _beneath(table: Table) -> Markup:
     soft = (table.page_explained or table.explained, *table.notes)
     return Markup("").join(
         [
-            *(Markup("<p>{}</p>\n").format(one) for one in table.said),
+            *(Markup("<p>{}</p>\n").format(one) for one in table.conclusions),
             *(Markup('<p class="soft">{}</p>\n').format(one) for one in soft if one),
         ]
     )

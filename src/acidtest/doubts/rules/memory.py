@@ -36,7 +36,7 @@ def _sorted_mb(recording: Recording) -> float | None:
 def sort_memory_unknown(row: Row) -> Iterator[Found]:
     recording = _sorted(row)
     if recording and sort_memory_bytes(recording) is None:
-        yield Found("The engine's memory for sorting is not known: the sort may have gone through files, or not.")
+        yield Found()
 
 
 @rule(
@@ -83,7 +83,7 @@ def cold_and_cached_reads(row: Row) -> Iterator[Found]:
 )
 def swapped(row: Row) -> Iterator[Found]:
     if any(sample.swap_bytes for r in row.done if r.memory for sample in r.memory.samples):
-        yield Found("The engine's memory was swapped out under its limit: this is a figure of swapping too.")
+        yield Found()
 
 
 @rule(
@@ -96,7 +96,7 @@ def swapped(row: Row) -> Iterator[Found]:
 def at_the_limit(row: Row) -> Iterator[Found]:
     held = memory.of_row(row)
     if held and held.times_limit and AT_LIMIT[0] <= held.times_limit <= AT_LIMIT[1]:
-        yield Found("The database is about as large as its memory limit: whether it fits may change from run to run.")
+        yield Found()
 
 
 @rule(
