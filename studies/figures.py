@@ -10,7 +10,7 @@ from statistics import median
 
 from acidtest.analysis.calls import uses
 from acidtest.analysis.commit_cost import CommitCost
-from acidtest.analysis.growth import RecordedSize
+from acidtest.analysis.growth.series import RecordedSize
 from acidtest.analysis.steady import row_steadiness
 from acidtest.analysis.summary import Summary, summarise
 from acidtest.journal.models import Recording

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser
 
 import factory
-from acidtest.analysis.search import Asked, judge_of, replayed
+from acidtest.analysis.search.recorded import Asked, judge_of, replayed
 from acidtest.doubts import judge
 from acidtest.journal.models import CLOSED_LOOP, RATE, Journal, Recording
 from acidtest.journal.protocol import RunResult

@@ -167,7 +167,7 @@ class _Progress:
     """Decides as the report will read it, and remembers what has been seen."""
 
     def __init__(self, planned: Plan) -> None:
-        from acidtest.analysis.search import Asked, judge_of
+        from acidtest.analysis.search.recorded import Asked, judge_of
 
         self._asked = Asked.of(planned.experiment.model_dump(mode="json"))
         self._judge = judge_of(self._asked)
@@ -180,7 +180,7 @@ class _Progress:
 
     def decide(self, recordings: Sequence[Recording]) -> Wanted | None:
         """The next run of the combination that ``recordings`` are of."""
-        from acidtest.analysis.search import replayed
+        from acidtest.analysis.search.recorded import replayed
         from acidtest.conductor import Wanted
 
         found = replayed(recordings, self._asked, self._judge)

@@ -7,7 +7,7 @@ from math import ceil
 
 from acidtest import workload
 from acidtest.analysis.expected_loss import PLUG
-from acidtest.analysis.growth import size_text
+from acidtest.analysis.growth.answer import size_text
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import HELD, Survival, said_of_cut, survivals
 from acidtest.finding import Unchecked, listed

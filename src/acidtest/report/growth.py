@@ -12,25 +12,11 @@ from typing import Any
 
 from acidtest.analysis import database
 from acidtest.analysis.database import StatisticsAt, StatisticsBySize, Unusual
-from acidtest.analysis.growth import (
-    GrowthAnswer,
-    Landmark,
-    Pair,
-    Prediction,
-    RatioAt,
-    RecordedSize,
-    Score,
-    Series,
-    analyse,
-    compare,
-    foretold_sentence,
-    held_out,
-    looking_back,
-    pairs,
-    score_sentence,
-    sentences,
-    size_text,
-)
+from acidtest.analysis.growth.answer import GrowthAnswer, Prediction, analyse, size_text
+from acidtest.analysis.growth.compared import Pair, RatioAt, compare, pairs
+from acidtest.analysis.growth.held_out import Score, held_out, looking_back
+from acidtest.analysis.growth.series import Landmark, RecordedSize, Series
+from acidtest.analysis.growth.words import foretold_sentence, score_sentence, sentences
 from acidtest.report.numbers import bounds_json, summary_json
 
 HELD_OUT = "Of sizes held out, foretold before they were loaded"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acidtest.analysis.growth import Pair, load_curve, size_text
+from acidtest.analysis.growth.answer import size_text
+from acidtest.analysis.growth.compared import Pair
+from acidtest.analysis.growth.recorded import load_curve
 from acidtest.report import vega
 from acidtest.report.charts import PANELS_MAX, POINTS_MIN, not_drawn
 from acidtest.report.growth import Concluded, Growth

@@ -8,7 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from acidtest.analysis.growth import GrowthAnswer, Model, Prediction, RecordedSize, size_text
+from acidtest.analysis.growth.answer import GrowthAnswer, Prediction, size_text
+from acidtest.analysis.growth.forecast import Model
+from acidtest.analysis.growth.series import RecordedSize
 from acidtest.analysis.growth.words import change, plain
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number, share

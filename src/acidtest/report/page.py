@@ -18,7 +18,7 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from acidtest.analysis.effects import conclusion
-from acidtest.analysis.growth import size_text
+from acidtest.analysis.growth.answer import size_text
 from acidtest.files import fsync_path, state_directory
 from acidtest.journal.models import Journal, PlaceFacts, Recording, SettingInForce
 from acidtest.report import (

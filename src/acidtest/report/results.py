@@ -12,7 +12,7 @@ from acidtest.analysis import engine_figures, hosts, memory, parts, samples, siz
 from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
 from acidtest.analysis.effects import Effect, effects
-from acidtest.analysis.growth import recorded
+from acidtest.analysis.growth.recorded import recorded
 from acidtest.analysis.hosts import Hosts
 from acidtest.analysis.latency import percentiles
 from acidtest.analysis.omission import Omission, omissions

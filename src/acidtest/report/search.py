@@ -9,17 +9,9 @@ from typing import Any
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
 from acidtest.analysis.samples import base_of
-from acidtest.analysis.search import (
-    Rate,
-    Search,
-    SearchRun,
-    figures,
-    name_of,
-    refused_for,
-    searches,
-    unordered,
-    varying,
-)
+from acidtest.analysis.search.recorded import Search, figures, name_of, searches, varying
+from acidtest.analysis.search.run import SearchRun
+from acidtest.analysis.search.steps import Rate, refused_for, unordered
 from acidtest.doubts import judge
 from acidtest.doubts.rules.searches import OFFER
 from acidtest.doubts.unchecked import of_run

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-from acidtest.analysis.search import Search
+from acidtest.analysis.search.recorded import Search
 from acidtest.limits import milliseconds
 from acidtest.report import vega
 from acidtest.report.charts import PANELS_MAX

@@ -10,7 +10,8 @@ from statistics import median
 from rich.console import Console
 from rich.text import Text
 
-from acidtest.analysis.search import Rate, Search, figures
+from acidtest.analysis.search.recorded import Search, figures
+from acidtest.analysis.search.steps import Rate
 from acidtest.journal.models import SettingInForce
 from acidtest.limits import Clause
 from acidtest.report import search_chart
