@@ -8,7 +8,7 @@ from acidtest.analysis.engine_figures import EngineWork
 from acidtest.journal.models import OwnReport
 from acidtest.report.line import Line
 from acidtest.report.numbers import number
-from acidtest.report.table import NOTHING, Column, Table
+from acidtest.report.table import NOTHING, Column, Table, figure
 from acidtest.words import counted
 
 WHAT = "Counted by the engine itself for each commit"
@@ -21,16 +21,21 @@ OWN_EXPLAINED = (
 FIRST = ("page_reads", "page_writes", "page_fetches", "page_marks")
 
 
-def counted_lines(lines: Sequence[Line]) -> list[tuple[Line, EngineWork]]:
-    return [(line, line.engine_work) for line in lines if line.engine_work and line.engine_work.counted]
+def counted_lines(lines: Sequence[Line]) -> list[Line]:
+    return [line for line in lines if line.engine_work and line.engine_work.counted]
+
+
+def _works(lines: Sequence[Line]) -> list[EngineWork]:
+    return [line.engine_work for line in counted_lines(lines) if line.engine_work]
 
 
 def names(lines: Sequence[Line]) -> list[str]:
     """Counters that some line has and that some line counted."""
-    works = [work for _, work in counted_lines(lines)]
-    all_names = dict.fromkeys(name for work in works for name in work.units)
-    return [name for name in all_names if any(work.sessions[name] or work.database[name] for work in works
-                                              if name in work.units)]  # fmt: skip
+    seen: dict[str, bool] = {}
+    for work in _works(lines):
+        for name in work.units:
+            seen[name] = seen.get(name, False) or bool(work.sessions[name] or work.database[name])
+    return [name for name, counted in seen.items() if counted]
 
 
 def table(lines: Sequence[Line]) -> Table:
@@ -50,12 +55,12 @@ def of_database(lines: Sequence[Line]) -> Table:
 
 
 def _table(lines: Sequence[Line], scope: str, title: str, explained: str) -> Table:
-    def figure(name: str, drop: int) -> Column:
-        return Column(_head(name), lambda of: number(getattr(of[1], scope).get(name)), drop=drop)
+    def column(name: str, drop: int) -> Column:
+        return Column(_head(name), figure(f"engine_work.{scope}", lambda each: number(each.get(name))), drop=drop)
 
     columns = [
-        Column("row", lambda of: of[0].label, right=False),
-        *(figure(name, 0 if name in FIRST else drop) for drop, name in enumerate(names(lines), start=1)),
+        Column("row", figure("label", str), right=False),
+        *(column(name, 0 if name in FIRST else drop) for drop, name in enumerate(names(lines), start=1)),
     ]
     return Table(columns, counted_lines(lines), "engine-work", title, page_explained=explained)
 
@@ -75,7 +80,7 @@ def not_counted(lines: Sequence[Line]) -> list[str]:
 
 
 def explained(lines: Sequence[Line]) -> str:
-    works = [work for _, work in counted_lines(lines)]
+    works = _works(lines)
     sources = "; ".join(dict.fromkeys(work.source for work in works))
     committed = sum(work.committed for work in works)
     most = max(work.uncertain for work in works)
@@ -95,12 +100,12 @@ def _own_report(line: Line, report: OwnReport, *, parts: bool) -> Table:
     if report.by_kind:
         ours = _ours(line)
         heads = (heads[0], *(f"ours: {name}" for name in OURS), *heads[1:])
-        told = {row[0]: row for row in rows}
+        theirs = {row[0]: row for row in rows}
         # What was never done has no row in the database's own report.
-        names = [*ours, *(name for name in told if name not in ours and parts)]
+        names = [*ours, *(name for name in theirs if name not in ours and parts)]
         blank = (NOTHING,)
         rows = [
-            (name, *ours.get(name, blank * len(OURS)), *told.get(name, blank * len(report.columns))[1:])
+            (name, *ours.get(name, blank * len(OURS)), *theirs.get(name, blank * len(report.columns))[1:])
             for name in names
         ]
     columns = [

@@ -13,7 +13,7 @@ from acidtest.analysis.replicas import ALONE, Outcome, Worth, worths
 from acidtest.analysis.summary import Summary
 from acidtest.journal.models import Journal
 from acidtest.report.numbers import attributes, interval, number, summary_json
-from acidtest.report.table import NOTHING, Column, Table, figure, of_levels
+from acidtest.report.table import COUNT, NOTHING, Column, Table, figure, of_levels
 from acidtest.words import counted
 
 WHYS_MAX = 4
@@ -65,8 +65,8 @@ def noticing(journal: Journal, varied: Sequence[str]) -> Table:
         )
 
     columns = [
-        Column("trials", figure("trials", "{:,}".format)),
-        Column("struck", figure("struck", "{:,}".format), drop=3),
+        Column("trials", figure("trials", COUNT)),
+        Column("struck", figure("struck", COUNT), drop=3),
         *map(outcome, OUTCOMES),
         Column("told by", figure("by", _counts), drop=2),
         Column("served", figure("served", _counts), drop=1),

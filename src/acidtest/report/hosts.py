@@ -13,7 +13,7 @@ from acidtest.analysis.samples import Row
 from acidtest.journal.models import HostRecord
 from acidtest.report.line import Line
 from acidtest.report.numbers import attributes, number, share
-from acidtest.report.table import NOTHING, Cell, Column, Table, figure
+from acidtest.report.table import COUNT, NOTHING, Cell, Column, Table, figure
 from acidtest.words import counted
 
 EXPLAINED = (
@@ -35,7 +35,7 @@ class LoadHost(NamedTuple):
 GENERATORS = (
     Column("row", figure("line.label", str), right=False),
     Column("host", figure("host.host", str), right=False, typed=True),
-    Column("terminals", figure("host.terminals", "{:,}".format), drop=3),
+    Column("terminals", figure("host.terminals", COUNT), drop=3),
     Column("commits/s", figure("host.commits_per_s")),
     Column("busy", figure("host.busy", share)),
     Column("own share", figure("host.own_share", share), drop=5),
@@ -94,7 +94,7 @@ def load_json(row: Row) -> dict[str, Any]:
 
 HOSTS = (
     Column("host", figure("name", str), right=False),
-    Column("cells", figure("cells", "{:,}".format)),
+    Column("cells", figure("cells", COUNT)),
     Column("rate, % of the mean", lambda host: NOTHING if host.relative is None else f"{100 * host.relative:.1f}"),
     Column("hashes MB/s", figure("record.hash_mb_per_s")),
     Column("flushes/s", lambda host: number(host.record.flushes_per_s or None) if host.record else NOTHING),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from acidtest.analysis.parts import COUNTED
 from acidtest.analysis.sizes import differ
@@ -14,8 +13,8 @@ from acidtest.report.line import Line, Load
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.results import Results
 from acidtest.report.results import Table as Measured
-from acidtest.report.shapes import kind_columns
-from acidtest.report.table import NOTHING, Cell, Column, Table, figure, known, short
+from acidtest.report.shapes import KindRow, kind_columns
+from acidtest.report.table import COUNT, NOTHING, Cell, Column, Table, figure, known, short
 
 CALLED = {"reads": "Reads of the whole table", "operations": "Operations"}
 
@@ -117,16 +116,20 @@ def _verdict(line: Line) -> Cell:
 
 
 def kinds(lines: Sequence[Line]) -> Table:
-    rows = [(line, kind) for line in lines for kind in line.kinds]
-    limited = any(kind.limit_ms is not None for _, kind in rows)
+    rows = [KindRow(line, kind) for line in lines for kind in line.kinds]
+    limited = any(row.kind.limit_ms is not None for row in rows)
+
+    def label(row: KindRow) -> str:
+        return row.line.label if row.kind is row.line.kinds[0] else ""
+
     columns = [
-        Column("row", lambda of: of[0].label if of[1] is of[0].kinds[0] else "", right=False, only="terminal"),
-        Column("row", lambda of: of[0].label, right=False, only="page"),
-        *kind_columns(lambda of: of[1]),
+        Column("row", label, right=False, only="terminal"),
+        Column("row", figure("line.label", str), right=False, only="page"),
+        *kind_columns(),
     ]
     if limited:
         columns += [
-            Column("limit ms", lambda of: f"{of[1].limit_ms:,.0f}" if of[1].limit_ms else NOTHING),
+            Column("limit ms", lambda row: f"{row.kind.limit_ms:,.0f}" if row.kind.limit_ms else NOTHING),
             Column("kept", _kept, right=False, only="terminal"),
             Column("limit kept", _kept, right=False, only="page"),
         ]
@@ -140,8 +143,8 @@ def kinds(lines: Sequence[Line]) -> Table:
     )
 
 
-def _kept(of: Any) -> Cell:
-    kept = of[1].limit_kept
+def _kept(row: KindRow) -> Cell:
+    kept = row.kind.limit_kept
     return Cell({True: "yes", False: "no", None: NOTHING}[kept], "bad" if kept is False else "")
 
 
@@ -272,7 +275,7 @@ OPERATIONS_EXPLAINED = (
 
 def _garbage(name: str) -> Callable[[Line], str]:
     def cell(line: Line) -> str:
-        before, after = (figure(f"operations.{when}.{name}", "{:,}".format)(line) for when in ("before", "after"))
+        before, after = (figure(f"operations.{when}.{name}", COUNT)(line) for when in ("before", "after"))
         return NOTHING if NOTHING in (before, after) else f"{before} → {after}"
 
     return cell

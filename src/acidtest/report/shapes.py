@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from rich.console import Console
 from rich.padding import Padding
@@ -18,7 +18,7 @@ from acidtest.analysis.samples import Row
 from acidtest.analysis.stalls import DeviceThen, FigureThen, Stall
 from acidtest.report.line import Line
 from acidtest.report.numbers import interval, kind_json, number, share, summary_json
-from acidtest.report.table import NOTHING, Cell, Column, Table
+from acidtest.report.table import COUNT, Cell, Column, Table, figure
 from acidtest.words import counted
 
 WAITS_SHOWN = 5  # of a row; the others together
@@ -41,15 +41,30 @@ def tables(lines: Sequence[Line], unit: str) -> list[Table]:
     ]
 
 
+class PartRow(NamedTuple):
+    """A class of terminals or a stage of one row."""
+
+    line: Line
+    part: Part
+    first: bool  # of its row
+
+
+class KindRow(NamedTuple):
+    """A kind of transactions of one row, or of a part of it."""
+
+    line: Line
+    kind: KindSummary
+    part: Part | None = None
+
+
 def _tables(
     title: str, name: str, what: str, of_each: str, lines: Sequence[Line], field: str, unit: str
 ) -> tuple[Table, Table]:
-    rows = [(line, part) for line in lines for part in getattr(line, field)]
-    first = {id(line): part for line, part in reversed(rows)}
+    rows = [PartRow(line, part, n == 0) for line in lines for n, part in enumerate(getattr(line, field))]
     columns = [
-        Column("row", lambda of: of[0].label if first[id(of[0])] is of[1] else "", right=False, only="terminal"),
-        Column("row", lambda of: of[0].label, right=False, only="page"),
-        *_columns([part for _, part in rows], unit),
+        Column("row", lambda row: row.line.label if row.first else "", right=False, only="terminal"),
+        Column("row", figure("line.label", str), right=False, only="page"),
+        *_columns([row.part for row in rows], unit),
     ]
     due = " A transaction belongs to the stage in which it was due (open loop) or ended (closed loop)."
     explained = (
@@ -58,84 +73,76 @@ def _tables(
     )
     # Of workloads with several; a kind that a part has nothing of is left out.
     kinds = [
-        (line, part, kind)
-        for line, part in rows
-        if part.kinds[1:]
-        for kind in part.kinds
+        KindRow(row.line, kind, row.part)
+        for row in rows
+        if row.part.kinds[1:]
+        for kind in row.part.kinds
         if kind.committed or kind.rolled_back or kind.conflicts or kind.errors
     ]
     of_kinds = [
-        Column("row", lambda of: of[0].label, right=False, drop=3),
-        Column(what, lambda of: of[1].name, right=False),
-        *kind_columns(lambda of: of[2], given_up="page"),
+        Column("row", figure("line.label", str), right=False, drop=3),
+        Column(what, figure("part.name", str), right=False),
+        *kind_columns(given_up="page"),
     ]
+    beneath = f"Kinds of transactions {of_each}"
     return (
         Table(columns, rows, name, title, page_explained="" if kinds else explained),
-        Table(
-            of_kinds,
-            kinds,
-            f"{name}-kinds",
-            page_title=f"Kinds of transactions {of_each}",
-            page_explained=explained,
-        ),
+        Table(of_kinds, kinds, f"{name}-kinds", page_title=beneath, page_explained=explained),
     )
 
 
-def kind_columns(kind: Callable[[Any], KindSummary], given_up: Literal["", "page"] = "") -> list[Column]:
-    """What became of one kind of transactions, of a row that ``kind`` tells."""
+def kind_columns(given_up: Literal["", "page"] = "") -> list[Column]:
+    """What became of one kind of transactions, of each ``KindRow``."""
 
-    def count(head: str, name: str, drop: int = 0, only: Literal["", "page"] = "") -> Column:
-        return Column(head, lambda row: f"{getattr(kind(row), name):,}", drop=drop, only=only)
-
-    def p90(row: Any) -> Cell:
-        of = kind(row)
-        return Cell(number(of.p90.value_ms), "bad" if of.limit_kept is False else "", of.p90.reason or "")
+    def p90(row: KindRow) -> Cell:
+        found = row.kind.p90
+        return Cell(number(found.value_ms), "bad" if row.kind.limit_kept is False else "", found.reason or "")
 
     return [
-        Column("transaction", lambda row: kind(row).name.replace("_", "-"), right=False),
-        count("committed", "committed"),
-        count("rolled back", "rolled_back", 3),
-        count("conflicts", "conflicts", 1),
-        count("given up", "given_up", 2, given_up),
-        count("errors", "errors", only="page"),
+        Column("transaction", lambda row: row.kind.name.replace("_", "-"), right=False),
+        Column("committed", figure("kind.committed", COUNT)),
+        Column("rolled back", figure("kind.rolled_back", COUNT), drop=3),
+        Column("conflicts", figure("kind.conflicts", COUNT), drop=1),
+        Column("given up", figure("kind.given_up", COUNT), drop=2, only=given_up),
+        Column("errors", figure("kind.errors", COUNT), only="page"),
         Column("p90 ms", p90),
     ]
 
 
 def _columns(parts: Sequence[Part], unit: str) -> list[Column]:
     columns = [
-        Column("from s", lambda of: number(of[1].at_s)),
-        Column("for s", lambda of: number(of[1].length_s), drop=4),
-        Column("asked for", lambda of: of[1].name, right=False),
+        Column("from s", figure("part.at_s")),
+        Column("for s", figure("part.length_s"), drop=4),
+        Column("asked for", figure("part.name", str), right=False),
     ]
     if all(part.at_s is None for part in parts):
         columns = [
-            Column("class", lambda of: of[1].name, right=False),
-            Column("terminals", lambda of: f"{of[1].terminals:,}", drop=4),
+            Column("class", figure("part.name", str), right=False),
+            Column("terminals", figure("part.terminals", COUNT), drop=4),
         ]
-    columns.append(Column(f"{unit}/s", lambda of: number(of[1].goodput.median)))
+    columns.append(Column(f"{unit}/s", figure("part.goodput.median")))
     if any(part.goodput.interval for part in parts):
-        columns.append(Column("95 %", lambda of: interval(of[1].goodput), drop=9))
+        columns.append(Column("95 %", figure("part.goodput", interval), drop=9))
     if any(part.arrivals for part in parts):
         columns += [
-            _arrived("arrived", "scheduled", 6),
-            _arrived("late", "late", 3),
-            _arrived("unfinished", "unfinished", 2),
+            _counted("arrived", "arrivals", "scheduled", 6),
+            _counted("late", "arrivals", "late", 3),
+            _counted("unfinished", "arrivals", "unfinished", 2),
         ]
     return [
         *columns,
-        Column("p50 ms", lambda of: number(of[1].percentiles[0].value_ms), drop=5),
-        Column("p99 ms", lambda of: number(of[1].percentiles[2].value_ms)),
-        Column("max ms", lambda of: number(of[1].percentiles[-1].value_ms), drop=7),
-        *(
-            Column(head, lambda of, head=head: f"{of[1].counts[head.replace(' ', '_')]:,}", drop=drop)  # type: ignore[misc]
-            for head, drop in (("committed", 8), ("conflicts", 1), ("given up", 1), ("errors", 1))
-        ),
+        Column("p50 ms", lambda row: number(row.part.percentiles[0].value_ms), drop=5),
+        Column("p99 ms", lambda row: number(row.part.percentiles[2].value_ms)),
+        Column("max ms", lambda row: number(row.part.percentiles[-1].value_ms), drop=7),
+        _counted("committed", "counts", "committed", 8),
+        _counted("conflicts", "counts", "conflicts", 1),
+        _counted("given up", "counts", "given_up", 1),
+        _counted("errors", "counts", "errors", 1),
     ]
 
 
-def _arrived(head: str, name: str, drop: int) -> Column:
-    return Column(head, lambda of: f"{of[1].arrivals[name]:,}" if of[1].arrivals else NOTHING, drop=drop)
+def _counted(head: str, counts: str, name: str, drop: int) -> Column:
+    return Column(head, figure(f"part.{counts}", lambda counts: f"{counts[name]:,}"), drop=drop)
 
 
 def print_stalls(lines: Sequence[Line], console: Console) -> None:

@@ -23,7 +23,18 @@ from acidtest.report.failure_tables import (
     replication_json,
 )
 from acidtest.report.numbers import attributes
-from acidtest.report.table import NOTHING, STYLES, Cell, Column, Table, figure, of_levels, print_table, print_unchecked
+from acidtest.report.table import (
+    COUNT,
+    NOTHING,
+    STYLES,
+    Cell,
+    Column,
+    Table,
+    figure,
+    of_levels,
+    print_table,
+    print_unchecked,
+)
 from acidtest.words import counted
 from acidtest.workload import BY_KIND, transactions
 
@@ -75,7 +86,6 @@ def ms(seconds: float) -> str:
 
 
 COMMITS = "commits"
-COUNT = "{:,}".format
 FIGURES: dict[str, Callable[[Survival], str]] = {
     "cuts": figure("cuts", COUNT),
     "survived": _survived,

@@ -21,6 +21,7 @@ from acidtest.report.numbers import number
 GAP = 2  # between columns
 FOLDED = 8  # characters to which a column of words may be narrowed
 NOTHING = "–"
+COUNT = "{:,}".format  # of a whole number
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # What a cell means, a class of the page's style sheet -> how a terminal shows it.
 STYLES = {
