@@ -29,8 +29,8 @@ from acidtest.audit.bench import (
     Where,
 )
 from acidtest.audit.log_lines import MYSQL, POSTGRESQL, Kinds, of_firebird, of_server
-from acidtest.doubts.drive import turns_per_s
 from acidtest.doubts.judge import claimed, levels_of, where, without_own
+from acidtest.doubts.rules.storage import turns_per_s
 from acidtest.finding import Finding
 from acidtest.journal.models import Journal, Recording
 from acidtest.journal.protocol import RunResult

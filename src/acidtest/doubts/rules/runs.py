@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL as REPETITIONS_MIN
-from acidtest.analysis import SECONDS_NEEDED, generators
+from acidtest.analysis import SECONDS_NEEDED, generators, sizes
 from acidtest.analysis.generators import HostOfLoad
+from acidtest.analysis.hosts import Hosts
 from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.samples import Row
 from acidtest.analysis.steady import RowSteadiness, rates_per_s, row_steadiness
-from acidtest.finding import FAIR, Found, rule
+from acidtest.finding import FAIR, Evidence, Found, rule
 from acidtest.journal.models import SteadyWait
 from acidtest.journal.protocol import Histogram, RunResult
 from acidtest.words import counted
@@ -414,3 +415,45 @@ def _writing(row: Row, results: Sequence[RunResult]) -> list[Histogram]:
     if spec.always_writes():
         return [result.latency for result in results]
     return [kind.latency for result in results for kind in result.kinds if kind.name in spec.writing_kinds()]
+
+
+@rule(
+    "log-not-reused",
+    severity="note",
+    says="The engine's log grew all through the run and was not reused: readers held it back, one that keeps an "
+    "old snapshot or several in turn. The longer such a run is, the larger the log, and the slower its readers.",
+    remedy="End transactions that stay open, and leave checkpoints a moment without readers; of PostgreSQL see "
+    "replication slots and archive_command.",
+    source="SQLite's documentation, wal.html, Avoiding Excessively Large WAL Files; PostgreSQL's manual, 28.5",
+)
+def log_not_reused(row: Row) -> Iterator[Found]:
+    grown = [(r.sizes, over) for r in row.done if r.sizes and (over := sizes.not_reused(r.sizes))]
+    if grown:
+        of, (before, after) = max(grown, key=lambda one: one[1][1])
+        yield Found(
+            f"The log ({of.log}) grew from {before / 1e6:,.0f} to {after / 1e6:,.0f} MB and was not reused: readers "
+            "held it back, one that keeps an old snapshot or several in turn."
+        )
+
+
+@rule(
+    "hosts-differ",
+    severity="doubtful",
+    says="Repetitions were spread over hosts that are not alike: which host a cell had is in its rate.",
+    remedy='Find out why, or make host a factor (spread = "compare").',
+    source="Searle, Casella and McCulloch, Variance Components (1992), chapter 5",
+    about="goodput_per_s",
+)
+def hosts_differ(hosts: Hosts) -> Iterator[Found]:
+    if not hosts.differ or hosts.between_percent is None or hosts.within_percent is None:
+        return
+    told = [one for one in hosts.hosts if one.relative is not None]
+    fastest, slowest = (pick(told, key=lambda one: one.relative or 0) for pick in (max, min))
+    yield Found(
+        f"Rates vary by {hosts.between_percent:.1f} % between hosts and by {hosts.within_percent:.1f} % between "
+        f"repetitions on one, over {counted(hosts.combinations, 'combination')} (p = {hosts.p:.2g}).",
+        tuple(
+            Evidence(f"{one.name}: {100 * (one.relative or 0):.1f} % of the mean of all hosts")
+            for one in (fastest, slowest)
+        ),
+    )
