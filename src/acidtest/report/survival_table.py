@@ -312,15 +312,8 @@ def _witnesses(rows: Sequence[Survival], journal: Journal) -> Table:
 
     def why(row: Survival) -> Cell:
         assert row.witness is not None
-        reasons = reasons_of(row.witness)
-        announced, checkers = announced_text(row.witness), agreeing_checkers(row.witness)
-        soft = [
-            f"announced by {announced}" if announced else "",
-            f"and {more_reasons(len(reasons) - WHYS_MAX)}" if len(reasons) > WHYS_MAX else "",
-            promise_hint(row.witness),
-            f"checkers that answered {row.verdict}: {checkers}" if checkers else "",
-        ]
-        return Cell("\n".join(reasons[:WHYS_MAX]), "command", more=[*filter(None, soft)])
+        reasons = reasons_of(row.witness)[:WHYS_MAX]
+        return Cell("\n".join(reasons), "command", more=_remarks(row.witness, WHYS_MAX))
 
     def again_kept(row: Survival) -> Cell:
         kept = [f"what {row.kept.cell} has left:", again(row.kept, journal)] if row.kept else []
@@ -363,8 +356,21 @@ def reasons_of(recording: Recording) -> list[str]:
     return [*reasons[:1], *notes, *(warning.text for warning in recording.warnings), *reasons[1:]]
 
 
-def more_reasons(count: int) -> str:
-    return counted(count, "more reason")
+def _remarks(recording: Recording, reasons_max: int) -> list[str]:
+    """What stands beneath so many reasons for which a cut is not survived."""
+    more, announced = len(reasons_of(recording)) - reasons_max, announced_text(recording)
+    checkers = agreeing_checkers(recording)
+    remarks = [
+        f"and {counted(more, 'more reason')}" if more > 0 else "",
+        f"announced by {announced}" if announced else "",
+        f"checkers that answered {_verdict_of(recording)}: {checkers}" if checkers else "",
+        promise_hint(recording),
+    ]
+    return [*filter(None, remarks)]
+
+
+def _verdict_of(recording: Recording) -> str:
+    return recording.cut.verdict if recording.cut and recording.status == "done" else "unknown"
 
 
 def agreeing_checkers(recording: Recording) -> str:
@@ -401,34 +407,21 @@ def not_run(journal: Journal) -> str:
 
 
 def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
-    if row.witness is None:
-        return
-    recording = row.witness
-    cut = recording.cut
-    verdict = cut.verdict if cut and recording.status == "done" else "unknown"
+    assert row.witness is not None
+    announced, verdict = announced_text(row.witness), _verdict_of(row.witness)
+    said, tone = ("lost, as announced", "lost announced") if announced else (verdict, verdict)
     console.print()
-    announced = announced_text(recording)
-    said = "lost, as announced" if announced else verdict
-    console.print(
-        Text(f"{said}: ", style=STYLES["lost announced" if announced else said]).append(recording.cell, style="bold")
-    )
-    reasons = reasons_of(recording)
-    for reason in reasons[:REASONS_MAX]:
+    console.print(Text(f"{said}: ", style=STYLES[tone]).append(row.witness.cell, style="bold"))
+    for reason in reasons_of(row.witness)[:REASONS_MAX]:
         console.print(f"  {reason}", markup=False, soft_wrap=True)
-    if len(reasons) > REASONS_MAX:
-        console.print(f"  and {more_reasons(len(reasons) - REASONS_MAX)}", style="dim")
-    if announced:
-        console.print(f"  announced by {announced}", style="dim", markup=False, soft_wrap=True)
-    if cut and is_silent(cut):
-        console.print("  the engine noticed nothing: it starts, answers, and its own check holds", style="dim")
-    if checkers := agreeing_checkers(recording):
-        console.print(f"  checkers that answered {verdict}: {checkers}", style="dim", markup=False, soft_wrap=True)
-    if hint := promise_hint(recording):
-        console.print(f"  {hint}", style="dim", markup=False, soft_wrap=True)
-    console.print(f"  again:\n  {again(recording, journal)}", style="dim", markup=False, soft_wrap=True)
+    remarks = _remarks(row.witness, REASONS_MAX)
+    if row.witness.cut and is_silent(row.witness.cut):
+        remarks.append("the engine noticed nothing: it starts, answers, and its own check holds")
+    remarks.append(f"again:\n  {again(row.witness, journal)}")
     if row.kept:
-        look = f"  what {row.kept.cell} has left, to look at again:\n  {again(row.kept, journal)}"
-        console.print(look, style="dim", markup=False, soft_wrap=True)
+        remarks.append(f"what {row.kept.cell} has left, to look at again:\n  {again(row.kept, journal)}")
+    for remark in remarks:
+        console.print(f"  {remark}", style="dim", markup=False, soft_wrap=True)
 
 
 def as_json(journal: Journal) -> dict[str, Any]:
