@@ -9,6 +9,7 @@ from statistics import median
 from acidtest.analysis import sizes
 from acidtest.analysis.latency import curve_ms, values_needed
 from acidtest.analysis.memory import curve
+from acidtest.analysis.summary import Summary
 from acidtest.analysis.survival import Survival
 from acidtest.journal.models import Recording
 from acidtest.report import vega
@@ -41,7 +42,7 @@ def bars(table: Table, looks: Looks) -> Chart | None:
         return Chart((), notes=(f"No bars of {rows_all}: at most {BARS_MAX} are drawn, the table has all.",))
     at, left, right, step = vega.places([line.label for line in lines], [number(line.goodput.median) for line in lines])
     rows = [
-        _who(line, looks) | {"place": value, "rate": line.goodput.median, **_bounds(line)}
+        _who(line, looks) | {"place": value, "rate": line.goodput.median, **bounds(line.goodput)}
         for value, line in zip(at, lines, strict=True)
     ]
     dots = [
@@ -56,7 +57,7 @@ def bars(table: Table, looks: Looks) -> Chart | None:
     aside, bare = vega.place(at, right), vega.place(at, None)
     layers = [
         layer("bar", rows, {"x": x, "y": y, "color": COLOUR, "tooltip": tip}, height=15),
-        layer("rule", _bounded(rows), {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": bare}, strokeWidth=2),
+        layer("rule", bounded(rows), {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": bare}, strokeWidth=2),
         layer("circle", dots, {"x": x, "y": aside, "color": COLOUR, "tooltip": tip}, size=26, opacity=0.9,
               stroke="white", strokeWidth=0.5),
     ]  # fmt: skip
@@ -256,7 +257,7 @@ def grid(grid: Grid, relative: bool, unit: str, looks: Looks) -> Chart:
     layers = [
         layer("rule", [{"base": one} for one in even], {"x": {"field": "base", "type": "quantitative"}},
               strokeDash=[4, 3], opacity=0.6),
-        layer("rule", _bounded(rows), {**encoded, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": COLOUR},
+        layer("rule", bounded(rows), {**encoded, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": COLOUR},
               strokeWidth=2),
         layer("point", rows, {**encoded, "x": x, **POINT, "tooltip": tip}, size=60, opacity=1),
     ]  # fmt: skip
@@ -356,12 +357,12 @@ def _who(line: Line | Load, looks: Looks) -> Row:
     return looks.of(line.levels).fields | {"row": line.label}
 
 
-def _bounds(line: Line) -> Row:
-    bounds = line.goodput.interval
-    return {"low": bounds.low, "high": bounds.high} if bounds else {}
+def bounds(summary: Summary) -> Row:
+    """The ends of its interval; nothing where it has none."""
+    return {"low": summary.interval.low, "high": summary.interval.high} if summary.interval else {}
 
 
-def _bounded(rows: Sequence[Row]) -> list[Row]:
+def bounded(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.get("low") is not None]
 
 

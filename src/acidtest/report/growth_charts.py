@@ -9,7 +9,7 @@ from acidtest.analysis.growth.answer import size_text
 from acidtest.analysis.growth.compared import Pair
 from acidtest.analysis.growth.recorded import load_curve
 from acidtest.report import vega
-from acidtest.report.charts import PANELS_MAX, POINTS_MIN, not_drawn
+from acidtest.report.charts import PANELS_MAX, POINTS_MIN, bounded, bounds, not_drawn
 from acidtest.report.growth import Concluded, Growth
 from acidtest.report.growth_tables import KINDS
 from acidtest.report.looks import BLUE, LINES_MAX, ORANGE, PINK, UNDASHED, Key, Keys, Look, Looks, by_order
@@ -117,9 +117,8 @@ def _lined(rows: Sequence[Row], x: Spec, y: Spec) -> list[Spec]:
 
 
 def _intervals(rows: Sequence[Row], x: Spec, y: Spec, **properties: object) -> Spec:
-    bounded = [row for row in rows if row.get("low") is not None]
     channels = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": COLOUR}
-    return layer("rule", bounded, channels, **properties)
+    return layer("rule", bounded(rows), channels, **properties)
 
 
 def _sizes(growth: Growth, looks: Looks) -> Chart | None:
@@ -205,10 +204,7 @@ def _speed(growth: Growth, looks: Looks, *, logarithmic: bool) -> Chart | None:
     for one in growth.series:
         for at in one.measured:
             placed = _who(one, looks) | {"asked": at.asked, "size": (at.bytes or 0) / unit[0]}
-            bounds = at.rate.interval
-            rows.append(
-                placed | {"rate": at.rate.median} | ({"low": bounds.low, "high": bounds.high} if bounds else {})
-            )
+            rows.append(placed | {"rate": at.rate.median} | bounds(at.rate))
             dots += [{**placed, "rate": rate} for rate in at.row.goodput_per_s]
     on_one_place = len({row["size"] for row in rows}) < 2  # a logarithmic axis takes two
     if not rows or (logarithmic and (on_one_place or min(row["rate"] for row in (*rows, *dots)) <= 0)):
@@ -300,7 +296,7 @@ def _ratio(pairs: Sequence[Pair]) -> Chart | None:
     rows: list[Row] = [
         looks[pair.name].fields
         | {"row": pair.name, "asked": at.asked, "size": at.bytes / unit[0], "ratio": at.ratio.median}
-        | ({"low": at.ratio.interval.low, "high": at.ratio.interval.high} if at.ratio.interval else {})
+        | bounds(at.ratio)
         for pair in pairs
         for at in pair.at
         if at.ratio.median
