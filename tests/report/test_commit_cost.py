@@ -15,19 +15,14 @@ from acidtest.analysis.samples import rows
 from acidtest.analysis.survival import survivals
 from acidtest.cli import app
 from acidtest.errors import BadInput
-from acidtest.journal.models import Journal
 from acidtest.journal.writer import JournalWriter
 from acidtest.report.charts import VERDICTS
 from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.terminal import print_results
-from factory import journal, observed, priced, recording
+from factory import journal, observed, priced, recording, stored
 from pages import NARROW, WIDE, opened, turned, unreadable
 from terminals import printed, words
-
-
-def stored(held: Journal, path: Path) -> None:
-    path.write_text("".join(f"{line.model_dump_json(by_alias=True)}\n" for line in (held.header, *held.recordings)))
 
 
 def test_speed_is_of_the_row_that_nobody_watched() -> None:

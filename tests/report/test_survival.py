@@ -17,7 +17,7 @@ from acidtest.journal.models import Cut, Journal, Promise, Recording, States
 from acidtest.report.charts import VERDICTS
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import as_json, page_tables, print_survival
-from factory import cut, cut_off, journal, recording
+from factory import cut, cut_off, journal, recording, stored
 from pages import NARROW, WIDE, opened, turned, unreadable
 from terminals import printed
 
@@ -35,12 +35,6 @@ def flushes() -> Journal:
             for n, one in enumerate(after, start=1)
         ]
     )
-
-
-def stored(held: Journal, directory: Path) -> Path:
-    lines = [held.header.model_dump_json(), *(one.model_dump_json() for one in held.recordings)]
-    (directory / "cuts.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    return directory
 
 
 def asked(held: Journal, *command: str, cells: int) -> Journal:
@@ -252,7 +246,7 @@ def test_a_cut_without_any_speed_still_has_a_page(tmp_path: Path) -> None:
 
 
 def test_report_writes_the_page(tmp_path: Path) -> None:
-    stored(cut_off(), tmp_path)
+    stored(cut_off(), tmp_path / "cuts.jsonl")
     told = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert told.exit_code == 0
     assert f"Page: {tmp_path / 'report.html'}" in told.stdout
