@@ -34,16 +34,16 @@ def engine_work(row: Row) -> EngineWork | None:
     asked = [one.engine_counts for one in row.done if one.engine_counts]
     if not asked:
         return None
-    told = [one for one in asked if one.not_counted is None and one.committed]
-    units = {counter.name: counter.unit for one in told for counter in one.counters}
+    counted = [one for one in asked if one.not_counted is None and one.committed]
+    units = {counter.name: counter.unit for one in counted for counter in one.counters}
     return EngineWork(
         source=asked[0].source,
-        committed=sum(one.committed for one in told),
-        uncertain=max((one.uncertain / one.committed for one in told), default=0.0),
+        committed=sum(one.committed for one in counted),
+        uncertain=max((one.uncertain / one.committed for one in counted), default=0.0),
         units=units,
-        sessions={name: _each(told, name, "sessions") for name in units},
-        database={name: _each(told, name, "database") for name in units},
-        not_counted=next((_why(one) for one in asked if one not in told), None),
+        sessions={name: _each(counted, name, "sessions") for name in units},
+        database={name: _each(counted, name, "database") for name in units},
+        not_counted=next((_why(one) for one in asked if one not in counted), None),
     )
 
 
@@ -86,15 +86,15 @@ def waits(row: Row) -> Waits | None:
         if AT_WORK not in names:
             continue
         for sample in samples.samples:
-            told = dict(zip(names, sample.values, strict=True))
-            if told[AT_WORK] is None:
+            values = dict(zip(names, sample.values, strict=True))
+            if values[AT_WORK] is None:
                 continue
             looks += 1
-            sessions += told[AT_WORK] or 0
+            sessions += values[AT_WORK] or 0
             counts.update(
                 {
                     name.removeprefix(AT_WORK_IN): many
-                    for name, many in told.items()
+                    for name, many in values.items()
                     if name.startswith(AT_WORK_IN) and many
                 }
             )

@@ -68,9 +68,9 @@ def _recovered(levels: dict[str, str], of: Sequence[RecoveryTimes]) -> Recovered
     def piece(take: Callable[[RecoveryTimes], float | None]) -> Summary:
         return summarise([value for one in of if (value := take(one)) is not None])
 
-    told = [one for one in of if one.before == "steady" and one.watched_s]
+    judged = [one for one in of if one.before == "steady" and one.watched_s]
     # One that did not come to full speed took longer than any that did.
-    full = median(inf if one.full_speed_s is None else one.full_speed_s for one in told) if told else None
+    full = median(inf if one.full_speed_s is None else one.full_speed_s for one in judged) if judged else None
     rates = [rate for one in of for rate in one.before_per_s]
     return Recovered(
         levels=levels,
@@ -81,8 +81,8 @@ def _recovered(levels: dict[str, str], of: Sequence[RecoveryTimes]) -> Recovered
         redo_s=piece(lambda one: one.redo_s),
         first_commit_s=piece(lambda one: one.first_commit_s),
         full_speed_s=None if full == inf else full,
-        told=len(told),
-        back=sum(one.full_speed_s is not None for one in told),
+        told=len(judged),
+        back=sum(one.full_speed_s is not None for one in judged),
         limit_s=max(one.limit_s for one in of),
         before_per_s=median(rates) if rates else None,
         whys=[one.why for one in of if one.why],

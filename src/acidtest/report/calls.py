@@ -163,13 +163,13 @@ def hints(recording: Recording) -> list[str]:
     if recording.calls is None or not recording.calls.commits:
         return []
     files = _uses(recording)
-    told = [f"{use.path} ({use.role}): {_counts(use.hints)}" for use in files if use.hints]
+    hinted = [f"{use.path} ({use.role}): {_counts(use.hints)}" for use in files if use.hints]
     mapped = [
         f"{use.path} ({use.role}): {_counts(use.mappings)}" for use in files if use.mappings and use.role != "other"
     ]
     return [
-        f"Hints to the kernel: {'; '.join(told)}."
-        if told
+        f"Hints to the kernel: {'; '.join(hinted)}."
+        if hinted
         else "No hint to the kernel was seen: no fadvise, madvise or readahead on a file.",
         *([f"Mapped into memory, so that reads and writes of it are no calls: {'; '.join(mapped)}."] if mapped else []),
     ]

@@ -201,11 +201,11 @@ def _severe(diagnosis: Diagnosis, probe: ProbeRecording | None) -> list[str]:
     inspection calls severe."""
     inside = dict(diagnosis.inside.severe) if diagnosis.inside else {}
     severe = {name: says for name, says in inside.items() if name in AT_RISK}
-    told = not SETTINGS_LOSE.isdisjoint(severe)
+    named = not SETTINGS_LOSE.isdisjoint(severe)
     database = diagnosis.database
-    if not told and database and (risk := _header_risk(database)):
-        severe["header"], told = f"The database's header: {risk}.", True
-    if not told and diagnosis.cells and (risk := diagnosis.cells.risk):
+    if not named and database and (risk := _header_risk(database)):
+        severe["header"], named = f"The database's header: {risk}.", True
+    if not named and diagnosis.cells and (risk := diagnosis.cells.risk):
         severe["settings"] = f"With the settings that were found {risk}."
     if probe and (judged := probe_report.report(probe).judgement).verdict == "does not flush":
         why = next(one.why or one.text for one in judged.evidence if one.verdict == "does not flush")

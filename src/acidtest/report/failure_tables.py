@@ -126,12 +126,12 @@ def outcome_text(outcome: Outcome | None) -> str:
     """``18 of 20 (12, 4.1 ms)``; "–" where it was not tried."""
     if outcome is None:
         return NOTHING
-    told = f"{outcome.survived:,} of {outcome.cuts:,}"
+    survived = f"{outcome.survived:,} of {outcome.cuts:,}"
     if not outcome.lost_commits_worst:
-        return told
+        return survived
     ms = outcome.lost_ms_worst
     time = "" if ms is None else f", {number(ms)} ms" if ms < 1000 else f", {number(ms / 1000)} s"
-    return f"{told} ({outcome.lost_commits_worst:,}{time})"
+    return f"{survived} ({outcome.lost_commits_worst:,}{time})"
 
 
 def _apart(rows: Sequence[Worth]) -> list[str]:

@@ -112,10 +112,10 @@ LABELS: Mapping[str, Label] = {
 
 
 def as_json(inspected: Inspected) -> dict[str, Any]:
-    told = inspected.model_dump(mode="json")
-    for index in (told["statistics"] or {}).get("indexes", []):
+    shown = inspected.model_dump(mode="json")
+    for index in (shown["statistics"] or {}).get("indexes", []):
         index["bytes"] = index["bytes"] or None  # of one whose size nobody told: none takes no room
-    return told | {"unusual": [asdict(sign) for sign in signs(inspected)]}
+    return shown | {"unusual": [asdict(sign) for sign in signs(inspected)]}
 
 
 def print_inspection(inspected: Inspected, console: Console) -> None:
@@ -148,12 +148,12 @@ def _print_signs(found: Sequence[Sign], console: Console) -> None:
         width = console.width
         lines = textwrap.wrap(harmless(sign.says), width=max(20, width - 3)) or [""]
         console.print(Text(f"{mark} ", style=style) + Text(lines[0]))
-        told = lines[1:]
+        rest = lines[1:]
         for one in sign.evidence[1:EVIDENCE_MAX]:
-            told += textwrap.wrap(
+            rest += textwrap.wrap(
                 harmless(one), width=max(20, width - 3), initial_indent="  ", subsequent_indent="    "
             )
-        for line in (*told, sign.do):  # in what to do a command is not broken
+        for line in (*rest, sign.do):  # in what to do a command is not broken
             console.print(Text(f"   {line}"), soft_wrap=True)
         about = f"Threshold: {sign.threshold}. Source: {sign.source}"
         for line in textwrap.wrap(about, width=max(20, width - 3), break_long_words=False, break_on_hyphens=False):

@@ -222,9 +222,11 @@ def _storage(recordings: list[Recording], notes_of: Callable[[PlaceFacts], Seque
     """What all places share, and a row for each of those that differ, of the facts in which they do; each with the
     numbers of the findings that concern it."""
     notes = {json.dumps(r.place.alike(), sort_keys=True): notes_of(r.place) for r in recordings}
-    told = [json.loads(place) for place in notes]
-    names = {name: None for place in told for name in place}
-    places = [{name: place.get(name, "") for name in names} for place in told]  # of an image the device tells nothing
+    described = [json.loads(place) for place in notes]
+    names = {name: None for place in described for name in place}
+    places = [
+        {name: place.get(name, "") for name in names} for place in described
+    ]  # of an image the device tells nothing
     shared = {name: places[0][name] for name in names if len({json.dumps(place[name]) for place in places}) == 1}
     columns = [name for name in names if name not in shared]
     nothing = {"", "unknown", 0} if shared.get("kind") == "server" else {""}  # of the user's own, all is unknown

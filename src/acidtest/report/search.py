@@ -245,26 +245,26 @@ def _answer(search: Search) -> list[str]:
     found = search.found
     assert found is not None
     limit, confirmed, refuted = search.asked.limit, found.confirmed, found.refuted
-    told = []
+    shown = []
     if confirmed:
         runs = len(confirmed.fresh)
         held = f"in all {runs} fresh runs" if runs > 2 else "in both fresh runs" if runs == 2 else "in one fresh run"
         values = "; ".join(
             f"{clause.figure} {spread(figures(confirmed, n, 'confirming'))}" for n, clause in enumerate(limit.clauses)
         )
-        told.append(f"{rate(confirmed.rate_per_s)} a second hold {limit} {held} ({values}).")
+        shown.append(f"{rate(confirmed.rate_per_s)} a second hold {limit} {held} ({values}).")
         if runs < REPETITIONS_FOR_INTERVAL:
-            told.append(f"That is a first look: fewer than {REPETITIONS_FOR_INTERVAL} runs show no interval.")
+            shown.append(f"That is a first look: fewer than {REPETITIONS_FOR_INTERVAL} runs show no interval.")
     elif found.ending in ("limit", "saturated"):
-        told.append(f"No rate was confirmed to hold {limit}.")
-    told.append(_ending(search, refuted))
-    return [one for one in told if one]
+        shown.append(f"No rate was confirmed to hold {limit}.")
+    shown.append(_ending(search, refuted))
+    return [one for one in shown if one]
 
 
 def _out_of_order(search: Search) -> list[str]:
     """Runs that another one of the same rate contradicts, and a rate that does not hold below one that does."""
     limit = search.asked.limit
-    told = [
+    shown = [
         f"One run at {rate(one.rate_per_s)} a second did not hold ({said_of(one.aside.run, limit)}), and the next one "
         "there did: the first is set aside."
         for one in search.rates
@@ -272,12 +272,12 @@ def _out_of_order(search: Search) -> list[str]:
     ]
     if pair := unordered(search.rates):
         low, high = pair
-        told.append(
+        shown.append(
             f"The rates are out of order: {rate(low.rate_per_s)} a second did not hold "
             f"({said_of(low.first[0], limit)}), and {rate(high.rate_per_s)} did ({said_of(high.first[0], limit)}). "
             "Something else than the load acts here, such as a checkpoint, so no knee is shown: make the runs longer."
         )
-    return told
+    return shown
 
 
 def _ending(search: Search, refuted: Rate | None) -> str:
@@ -366,23 +366,23 @@ def part_of(part: float, whole: float) -> str:
 
 
 def _picture(search: Search) -> list[str]:
-    told = []
+    shown = []
     closed, most, knee = search.closed, search.most_per_s(), search.knee()
     if most and closed:
-        told.append(
+        shown.append(
             f"The most that was served was {rate(most)} a second of what was offered, and {rate(closed.served_per_s)} "
             f"in a closed loop of {counted(_terminals(search), 'terminal')}."
         )
     elif closed:
-        told.append(
+        shown.append(
             f"A closed loop of {counted(_terminals(search), 'terminal')} reached {rate(closed.served_per_s)} a second."
         )
     if knee:
-        told.append(
+        shown.append(
             f"The knee lies near {rate(knee.rate_per_s)} a second: beyond it each further transaction costs more in "
             "latency than it brings in rate."
         )
-    return told
+    return shown
 
 
 def _terminals(search: Search) -> int:
@@ -394,14 +394,14 @@ def answers(found: SearchResults) -> list[str]:
     if len(found.lines) == 1:
         return sentences(found.lines[0])
     held = [line for line in found.lines if line.rate_per_s]
-    told = []
+    lines = []
     if held:
         best = max(held, key=lambda line: line.rate_per_s or 0)
-        told.append(f"Highest of all: {best.label} with {rate(best.rate_per_s)} a second under {found.limit}.")
+        lines.append(f"Highest of all: {best.label} with {rate(best.rate_per_s)} a second under {found.limit}.")
     for line in found.lines:
         if line.rate_per_s is None:
-            told.append(f"{line.label}: {sentences(line)[0]}")
-    return told
+            lines.append(f"{line.label}: {sentences(line)[0]}")
+    return lines
 
 
 # ---------------------------------------------------------------------------------------------------------- programs

@@ -176,32 +176,32 @@ def device_text(then: DeviceThen | None) -> str:
     """What the device did, each figure beside that of the median second."""
     if then is None:
         return "not sampled"
-    told = [f"busy {share(then.busy)} ({share(then.busy_usual)})"]
-    told.append(f"{number(then.writes)} writes/s ({number(then.writes_usual)})")
+    figures = [f"busy {share(then.busy)} ({share(then.busy_usual)})"]
+    figures.append(f"{number(then.writes)} writes/s ({number(then.writes_usual)})")
     if then.reads or then.reads_usual:
-        told.append(f"{number(then.reads)} reads/s ({number(then.reads_usual)})")
+        figures.append(f"{number(then.reads)} reads/s ({number(then.reads_usual)})")
     if then.flushes is not None:
         each = f" of {number(then.flush_ms)} ms ({number(then.flush_ms_usual)})" if then.flush_ms is not None else ""
-        told.append(f"{number(then.flushes)} flushes/s ({number(then.flushes_usual)}){each}")
-    return ", ".join(told)
+        figures.append(f"{number(then.flushes)} flushes/s ({number(then.flushes_usual)}){each}")
+    return ", ".join(figures)
 
 
 def log_text(stall: Stall) -> str:
     """The entries of the engine's log in a stall, each with its time."""
     if not stall.log_seen:
         return "not seen"
-    told = [f"{line.at_s:.1f} s: {line.text}" for line in stall.log[:LOG_SHOWN]]
+    entries = [f"{line.at_s:.1f} s: {line.text}" for line in stall.log[:LOG_SHOWN]]
     if more := len(stall.log) - LOG_SHOWN:
-        told += [f"and {counted(more, 'more entry', 'more entries')}"] if more > 0 else []
-    return "; ".join(told) or "nothing"
+        entries += [f"and {counted(more, 'more entry', 'more entries')}"] if more > 0 else []
+    return "; ".join(entries) or "nothing"
 
 
 def engine_text(stall: Stall) -> str:
     """The engine's own figures that moved or stood above 0, then or usually; each beside that of the median second."""
     if stall.engine is None:
         return "not asked for where it stood"
-    told = [_figure_text(one) for one in stall.engine if one.then or one.usual]
-    return "; ".join(told) or "nothing that it counts moved, nor does in the median second"
+    figures = [_figure_text(one) for one in stall.engine if one.then or one.usual]
+    return "; ".join(figures) or "nothing that it counts moved, nor does in the median second"
 
 
 def _figure_text(one: FigureThen) -> str:
@@ -251,12 +251,12 @@ def waited(row: Row) -> list[str]:
 
 def beside(line: Line) -> list[str]:
     """What sessions waited for, what was open beside the terminals', and which sessions were opened in mid-run."""
-    told = [f"{line.label}: {said}" for said in waited(line.row)]
+    sentences = [f"{line.label}: {said}" for said in waited(line.row)]
     results = line.row.results
     if seen := next((result.sleepers for result in results if result.sleepers), None):
         in_transaction = ", each in a transaction" if seen.in_transaction else ""
         were = "was" if seen.sessions == 1 else "were"
-        told.append(
+        sentences.append(
             f"{line.label}: {counted(seen.sessions, 'sleeping session')} {were} open{in_transaction} until the end."
         )
     if made := [result.connections for result in results if result.connections]:
@@ -264,11 +264,11 @@ def beside(line: Line) -> list[str]:
         single = line.row.first.workload.get("connect") == "per_transaction"
         what = "of the log" if line.replays else "for single transactions" if single else "opened in mid-run"
         logins = "latency includes the login" if single else "no latency includes a login"
-        told.append(
+        sentences.append(
             f"{line.label}: {counted(opened, 'session')} {what}, of which {asked:,} were asked for their settings; "
             f"{logins}."
         )
-    return told
+    return sentences
 
 
 def as_json(row: Row, classes: Sequence[Part], stages: Sequence[Part], stalls: Sequence[Stall]) -> dict[str, Any]:

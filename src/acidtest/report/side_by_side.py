@@ -78,19 +78,19 @@ class SideBySide:
     @property
     def said(self) -> list[str]:
         """Whether anything else is known to differ, and what no journal can tell."""
-        told = []
+        sentences = []
         if not self.different:
-            told.append(
+            sentences.append(
                 "Nothing else differs that is recorded: machine, storage, versions, settings, workload, files of SQL "
                 "and lengths are the same."
             )
         if self.made:
             a, b = (_span(*one) for one in self.made)
-            told.append(
+            sentences.append(
                 f"A was measured {a}, B {b}: they differ in time too, and in what else the machine did. To see how "
                 "much that is, run A, B and A again, and compare the two runs of A."
             )
-        return told
+        return sentences
 
 
 @dataclass(frozen=True)
