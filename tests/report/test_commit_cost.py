@@ -83,7 +83,7 @@ def test_the_page_shows_all_three_and_each_call(browser: Browser, tmp_path: Path
         opened_.locator(".files tbody").inner_text().split()
     )
     assert opened_.locator(".commit tbody tr").count() == 2
-    assert opened_.locator(".commit tbody tr.soft").inner_text().split() == ["90.0", "disk", "disk:", "flush"]
+    assert opened_.locator(".commit tbody tr:has(.soft)").inner_text().split() == ["90.0", "disk", "disk:", "flush"]
     assert "1.00 flush of 7,000 µs" in opened_.inner_text()
     for screen in (NARROW, WIDE):
         turned(page, *screen)
