@@ -80,7 +80,7 @@ def test_two_loads_are_told_as_two_loads(tmp_path: Any) -> None:
     assert "the closed loop came to 300 a second and the open one to 99.0: these are two loads." in shown
     write_page(results, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert 'id="omission-title"' in page and "these are two loads" in page
+    assert 'id="omission"' in page and "these are two loads" in page
     (told,) = results.as_json()["omissions"]
     assert (told["open"], told["closed"], told["same_load"]) == ("open", "closed", False)
     assert told["response_ms"]["p99"] > 800
@@ -97,4 +97,4 @@ def test_without_a_pair_nothing_is_said(tmp_path: Any) -> None:
     results = compute(made(cell("open", **OPEN)))
     assert results.omissions == ()
     write_page(results, tmp_path / "page.html")
-    assert "omission-title" not in (tmp_path / "page.html").read_text()
+    assert 'id="omission"' not in (tmp_path / "page.html").read_text()

@@ -6,7 +6,7 @@ import pytest
 
 import factory
 from acidtest.analysis.samples import Row
-from acidtest.analysis.workload_figures import operations, reads
+from acidtest.analysis.workload_figures import Reads, operations, reads
 from acidtest.journal.protocol import Garbage, Maintenance, OperationDone
 
 LEVELS = {"workload": "maintenance", "engine": "firebird-5.0", "durability": "drive"}
@@ -75,7 +75,7 @@ def test_a_read_is_as_many_megabytes_as_the_table() -> None:
         for n, run in enumerate(runs, start=1)
     ]
     found = reads(Row(SCANNED, done, [], []))
-    assert found == reads.Reads(rows=77, mb_per_s=80.0, seconds=2.5)
+    assert found == Reads(rows=77, mb_per_s=80.0, seconds=2.5)
 
 
 def test_only_scans_have_reads() -> None:
