@@ -205,15 +205,6 @@ class Mount:
 
 
 @dataclass(frozen=True)
-class Account:
-    """Whom a service of Windows runs as, and what that account may do."""
-
-    where: Where
-    name: str  # "LocalSystem", ".\\firebird"; "" where only its privileges are listed
-    privileges: frozenset[str] | None = None  # None: not listed
-
-
-@dataclass(frozen=True)
 class TableRow:
     """One row of a table in a text, as it stands there."""
 
@@ -367,7 +358,6 @@ class Side:
     databases: tuple[Database, ...] = ()
     log: tuple[LogEntry, ...] = ()
     mounts: tuple[Mount, ...] = ()
-    accounts: tuple[Account, ...] = ()
 
     @property
     def servers(self) -> tuple[Binary, ...]:

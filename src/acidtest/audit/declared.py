@@ -43,9 +43,9 @@ VARIES: Mapping[str, Factor] = {
     "version": Factor(("old-build",)),
     "build": Factor(("debug-build", "old-build")),
     "word_size": Factor(("word-size",)),
-    "architecture": Factor(("architecture-differs", "word-size")),
+    "architecture": Factor(("word-size",)),
     "system": Factor(("system-differs",)),
-    "machine": Factor(("machine-differs", "architecture-differs")),  # with all that belongs to it
+    "machine": Factor(("machine-differs",)),  # with all that belongs to it
     "processor": Factor(),
     "memory": Factor(),
     "drive": Factor(("data-on-tmpfs", "data-in-container-layer")),
@@ -55,13 +55,13 @@ VARIES: Mapping[str, Factor] = {
     "page_size": Factor(("page-size-differs",), ("innodb_page_size", "page_size")),
     "caches": Factor(("buffers-smallest", "buffers-classic", "buffers-super", "database-too-small"), CACHES),
     "server_mode": Factor(("server-mode-differs",), ("servermode",)),
-    "isolation": Factor(("isolation-differs", "read-consistency-differs"), ISOLATION),
+    "isolation": Factor(("read-consistency-differs",), ISOLATION),
     "autovacuum": Factor(("autovacuum-off",), ("autovacuum",)),
     "workload": Factor(("workload-differs",)),
     "scale": Factor(("database-too-small",)),
     "clients": Factor(("single-client-throughput",)),
-    "query_mode": Factor(("query-mode-differs",)),
-    "connections": Factor(("connect-per-transaction-differs", "connect-per-transaction")),
+    "query_mode": Factor(),
+    "connections": Factor(("connect-per-transaction",)),
     "settings": Factor(("setting-differs", "settings-all-default")),  # whole configurations, one of them as it comes
 }
 
@@ -145,7 +145,6 @@ def _side(declared: DeclaredSide, found: Sequence[Side], sides_of: Callable[[Seq
         databases=tuple(part for one in of for part in one.databases),
         log=tuple(part for one in of for part in one.log),
         mounts=tuple(dict.fromkeys(part for one in of for part in one.mounts)),
-        accounts=tuple(dict.fromkeys(part for one in of for part in one.accounts)),
     )
 
 

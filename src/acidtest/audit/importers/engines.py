@@ -23,7 +23,6 @@ from typing import TypeVar
 from acidtest import settings
 from acidtest.audit.bench import (
     PARTS,
-    Account,
     Binary,
     Configuration,
     Database,
@@ -82,7 +81,6 @@ class _Group:
             databases=of(Database),
             log=of(LogEntry),
             mounts=of(Mount),
-            accounts=of(Account),
         )
 
 
@@ -101,7 +99,7 @@ def _homes(names: Iterable[str]) -> set[str]:
 
 def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
     """The sides of a kit, in order of their names, given each part with the file that it was read from."""
-    mine = [(name, part) for name, part in parts if isinstance(part, Owned | Mount | Account)]
+    mine = [(name, part) for name, part in parts if isinstance(part, Owned | Mount)]
     roots = _homes(name for name, part in mine if isinstance(part, Binary) or _is_file(part))
     held: dict[str, list[Part]] = defaultdict(list)
     loose: list[Part] = []
@@ -136,7 +134,7 @@ def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
             group.parts.append(one)
     groups = [*sorted(groups, key=lambda group: group.name), *strays.values()]
     for group in groups:
-        group.parts += [one for one in loose if isinstance(one, Mount | Account)]
+        group.parts += [one for one in loose if isinstance(one, Mount)]
         called = {(one.where.file, one.side) for one in group.parts if isinstance(one, Configuration)}
         group.parts += [one for one in mounts if (one.where.file, one.side) in called]
     return [group.side() for group in groups]
@@ -155,7 +153,7 @@ def _of_home(home: str, parts: Sequence[Part], loose: list[Part]) -> Iterator[_G
     fork = next(iter(sure)) if len(sure) == 1 else None
     engine_of = {part.engine: (part.engine in FORKS and fork) or part.engine for part in owned}
     anchors = dict.fromkeys(engine_of[part.engine] for part in owned if isinstance(part, Binary | Configuration))
-    everywhere: list[Part] = [part for part in parts if isinstance(part, Mount | Account)]
+    everywhere: list[Part] = [part for part in parts if isinstance(part, Mount)]
     for engine in anchors:
         of = [part for part in owned if engine_of[part.engine] == engine]
         clusters = _clusters([part for part in of if isinstance(part, Configuration)])

@@ -99,35 +99,6 @@ def unfinished_run(bench: Bench) -> Iterator[Found]:
 
 
 @rule(
-    "best-of",
-    severity="doubtful",
-    says="The best of several runs is reported: more runs make it better, and it is nobody's usual day.",
-    remedy="Report the median with an interval.",
-    disproved_by="the figures of all runs, of which the published one is the median",
-    source="G. Fleming, J. Wallace: How not to lie with statistics (CACM 1986); Kalibera and Jones (ISMM 2013)",
-)
-def best_of(bench: Bench) -> Iterator[Found]:
-    if said := bench.said("best-of"):
-        more = and_more(len(said) - 1, "result", before="the like in ")
-        text = f"Of several runs the best is shown in {said[0].where.file}: “{said[0].text}”{more}."
-        yield Found(text, tuple(one.where.says(one.text) for one in said))
-
-
-@rule(
-    "tpc-words",
-    severity="note",
-    says="A tool prints a word that the TPC reserves for audited results.",
-    remedy='Say "new orders a minute" (NOPM) and "derived from TPC-C, not comparable with TPC results".',
-    disproved_by="an audited result in the TPC's list",
-    source="TPC Policies, section 8 (fair use); TPC-C clause 8; HammerDB's manual on the term tpmC",
-)
-def tpc_words(bench: Bench) -> Iterator[Found]:
-    if said := bench.said("tpc-word"):
-        words = ", ".join(sorted({one.text.partition(":")[0] for one in said}))
-        yield Found(f"{words}: of a result that is not audited.", tuple(one.where.says(one.text) for one in said))
-
-
-@rule(
     "figures-repeated",
     severity="invalid",
     says="Two runs have all figures in common, to the last digit: one of them is the other's, shown again.",
