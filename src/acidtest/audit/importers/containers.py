@@ -119,7 +119,7 @@ def _compose(root: Node, file: File) -> Iterator[Part]:
                 continue
         one = _container(service, image, ("environment", "entrypoint", "command"), file, held)
         yield from _misplaced(service, one, file, held)
-        yield from _as_it_comes(root, service, one, file, held)
+        yield from _store(root, service, one, file, held)
         profiles = [profile.text or "" for profile in service.get("profiles") or ()]
         if server_commands.image(image) is None or (profiles and all(map(ASIDE.fullmatch, profiles))):
             continue
@@ -136,14 +136,15 @@ def _ends(volume: Node, held: dict[str, str]) -> tuple[str, str]:
     return source, target.partition(":")[0]
 
 
-def _as_it_comes(root: Node, service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
-    """A store, of which no engine is ours, that is told nothing but who may connect."""
-    store = stores.named_in(one.image.rpartition("/")[2]) - set(PRODUCTS)
-    told = one.words or any(not ACCESS.search(name) for name in one.environment)
-    given = any(service.get(key) is not None for key in ("build", "env_file", "extends", "configs"))
-    if store and not (told or given or any(_volumes(root, service, file, held)[1:])):
-        where = service.get("image") or service
-        yield Statement(file.at(where.line), "as-it-comes", store.pop())
+def _store(root: Node, service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
+    """The store that a service is; and if none of our engines, whether it is told nothing but who may connect."""
+    where = file.at((service.get("image") or service).line)
+    for store in stores.named_in(one.image.rpartition("/")[2]):
+        yield Statement(where, "store", store)
+        told = one.words or any(not ACCESS.search(name) for name in one.environment)
+        given = any(service.get(key) is not None for key in ("build", "env_file", "extends", "configs"))
+        if not (store in PRODUCTS or told or given or any(_volumes(root, service, file, held)[1:])):
+            yield Statement(where, "as-it-comes", store)
 
 
 def _misplaced(service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
@@ -192,6 +193,9 @@ def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]
         volumes = {one.says("name"): one for one in node.pairs.get("volumes") or ()}
         for one in containers if containers is not None and containers.is_list else ():
             image = one.says("image")
+            yield from (
+                Statement(file.at(one.line), "store", store) for store in stores.named_in(image.rpartition("/")[2])
+            )
             if server_commands.image(image) is None:
                 continue
             told = _container(one, image, ("env", "command", "args"), file, {})

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from acidtest.audit.amounts import number
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.outputs import RESULTS, N, Output, Row, Run
+from acidtest.audit.importers.outputs import RESULTS, N, Output, Row, Run, numbers
 
 FLOAT = r"(\d{1,18}(?:\.\d{1,20})?(?:E-?\d{1,3})?)"
 THROUGHPUT, RUNTIME = "Throughput(ops/sec)", "RunTime(ms)"
@@ -38,8 +37,7 @@ def _by_operation(values: Mapping[str, Any]) -> dict[str, dict[str, float]]:
             operation, _, what = name[4:].partition("], ")
             of[operation][what] = float(said)
         elif name.startswith("_go "):
-            pairs = (one.partition(": ") for one in said.split(", "))
-            of[name[4:]] = {key.strip(): of_key for key, _, text in pairs if (of_key := number(text)) is not None}
+            of[name[4:]] = numbers(one.partition(": ")[::2] for one in said.split(", "))
             of[name[4:]]["Operations"] = of[name[4:]].get("Count", 0.0)
     return of
 
