@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from acidtest import settings
-from acidtest.audit.bench import Bench, Database, Setting, Side, Statement, Where
+from acidtest.audit.bench import Bench, Database, Side, Statement, Where
 from acidtest.audit.rules.builds import INVESTIGATION, all_named, listed, named
 from acidtest.audit.rules.settings import files, held
 from acidtest.families import PRODUCTS
@@ -123,19 +123,11 @@ def buffers_smallest(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, lambda one: one.buffers <= BUFFERS_MIN):
         yield Found(f"{_listed(of)}: a page cache of {counted(buffers, 'page')}.", _says(of))
     for side in bench.sides:
-        for asked in dict.fromkeys(_configured_buffers(side)):
+        # A database may be given another one than the server.
+        apart = any(one.kind == "databases.conf" and one.whole is False for one in side.configurations)
+        for asked in side.settings("DefaultDbCachePages") if side.engine == "firebird" and not apart else ():
             if 0 < (settings.size(asked.value) or 0) <= BUFFERS_MIN:
-                whose = f"{asked.section} of " if asked.section else ""
-                text = f"{whose}{named(side, bench.sides)} has a page cache of {asked.value} (pages)."
-                yield Found(text, (asked.says(),))
-
-
-def _configured_buffers(side: Side) -> Iterator[Setting]:
-    """What each database is given that may be measured, or of unknown ones the server's."""
-    for alias in side.aliases or ("",):
-        asked = side.in_force("DefaultDbCachePages", alias) if side.engine == "firebird" else None
-        if asked and not asked.contested:
-            yield asked.setting
+                yield Found(f"{named(side, bench.sides)} has a page cache of {asked.value} (pages).", (asked.says(),))
 
 
 @rule(

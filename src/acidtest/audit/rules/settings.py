@@ -292,7 +292,6 @@ def _names(engine: str, sides: list[Side], bench: Bench) -> list[str]:
         for one in file.settings
         if file.source != "dump" or of.has(one.name)
     }
-    names |= {one.name for side in sides for one in _of_databases(side)}
     names -= ELSEWHERE | {factor.lower() for factor in bench.factors}
     return sorted(name for name in names if not of.neutral.fullmatch(name) and not _unknown(engine, name, sides))
 
@@ -307,12 +306,6 @@ def _differs(engine: str, name: str, sides: list[Side]) -> tuple[str, tuple[Evid
         return None
     text = ", ".join(f"{value or 'not set'} in {side.name}" for side, value, _ in told)
     return f"{_spelled(name, sides, of)} ({text})", tuple(evidence for _, _, evidence in told)
-
-
-def _of_databases(side: Side) -> Iterator[Setting]:
-    """What ``databases.conf`` sets for the databases that may be measured."""
-    beside = (one for one in side.configurations if one.kind == "databases.conf")
-    return (setting for one in beside for setting in one.settings if setting.section in side.aliases)
 
 
 def _spelled(name: str, sides: list[Side], of: settings.Engine) -> str:
