@@ -3,12 +3,10 @@ all of their latencies no more time than there is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from acidtest.audit.bench import Bench, Published
-from acidtest.audit.result_text import Seen, called, gathered, rate
-from acidtest.finding import Found, rule
+from acidtest.audit.bench import Published
+from acidtest.audit.result_text import Seen, called, over_results, rate
 from acidtest.formats import linear
 from acidtest.words import counted
 
@@ -35,30 +33,30 @@ ELSEWHERE = linear.Pattern(r"success|fail|error|think|sleep|wait|delay", linear.
 
 @dataclass(frozen=True)
 class _Load:
-    of: Published
     clients: int
     mean_ms: float  # that the rate leaves to each
     said: str  # where the clients are from
 
 
-def _loads(bench: Bench) -> Iterator[_Load]:
-    """Results of a closed loop of which the rate and the clients are known, and what the rate counts is one request."""
-    for one in bench.published:
-        if one.planned or one.asked_rate or one.latency_from == "scheduled start" or one.tool not in CLOSED:
-            continue
-        if (one.runs or 1) > 1:
-            continue  # the mean of several runs' rates and that of their latencies are not bound to each other
-        words = f"{one.name} {one.written} {one.script} {' '.join(one.parameters) if one.told else ''}"
-        if not one.rate or one.unit not in RATED or SEVERAL.search(words) or OF_MANY.search(one.written):
-            continue
-        alone = ALONE.search(one.under.rpartition("\n")[2] or one.under) if one.told else None
-        clients = one.terminals or (1 if alone and not SEVERAL.search(one.under) else None)
-        if clients and 1000 * clients / one.rate > 0:
-            said = counted(clients, "client") if one.terminals or alone is None else f"“{alone[0]}” in the heading"
-            yield _Load(one, clients, 1000 * clients / one.rate, said)
+def _load(one: Published) -> _Load | None:
+    """The clients of a closed loop and what its rate leaves to each, where the rate counts single requests."""
+    if one.planned or one.asked_rate or one.latency_from == "scheduled start" or one.tool not in CLOSED:
+        return None
+    # The mean of several runs' rates and that of their latencies are not bound to each other.
+    if (one.runs or 1) > 1 or not one.rate or one.unit not in RATED:
+        return None
+    words = f"{one.name} {one.written} {one.script} {' '.join(one.parameters) if one.told else ''}"
+    if SEVERAL.search(words) or OF_MANY.search(one.written):
+        return None
+    alone = ALONE.search(one.under.rpartition("\n")[2] or one.under) if one.told else None
+    clients = one.terminals or (1 if alone and not SEVERAL.search(one.under) else None)
+    if not clients:
+        return None
+    said = counted(clients, "client") if one.terminals or alone is None else f"“{alone[0]}” in the heading"
+    return _Load(clients, 1000 * clients / one.rate, said)
 
 
-@rule(
+@over_results(
     "throughput-impossible-for-latency",
     severity="invalid",
     says="So many clients cannot reach this rate if each answer takes this long: the figures are of different runs.",
@@ -66,21 +64,17 @@ def _loads(bench: Bench) -> Iterator[_Load]:
     disproved_by="the output of one run with this rate, this mean latency and so many clients",
     source=LITTLE,
 )
-def throughput_impossible_for_latency(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for load in _loads(bench) if (seen := _too_fast(load)))
-
-
-def _too_fast(load: _Load) -> Seen | None:
-    one, mean = load.of, load.of.latency_ms.get("mean")
-    if not mean or mean < IMPOSSIBLE * load.mean_ms or one.tool == "ycsb":  # its latency is of one operation of several
-        return None
+def throughput_impossible_for_latency(one: Published) -> Seen | None:
+    load, mean = _load(one), one.latency_ms.get("mean")
+    if load is None or not mean or mean < IMPOSSIBLE * load.mean_ms or one.tool == "ycsb":
+        return None  # YCSB's latency is of one operation of several
     most = 1000 * load.clients / mean
     text = f"{called(one)}: {rate(one)} with a mean of {mean:,.4g} ms; {load.said} can reach {most:,.0f} a second"
     evidence = (one.where.says(rate(one)), one.where.says(f"mean {mean:,.4g} ms, {load.said}"))
     return Seen(one, text, evidence, mean / load.mean_ms)
 
 
-@rule(
+@over_results(
     "rate-contradicts-latency",
     severity="doubtful",
     says="Most of the clients' time is in no latency: they waited elsewhere, or start and end count into the rate.",
@@ -88,12 +82,10 @@ def _too_fast(load: _Load) -> Seen | None:
     disproved_by="a think time, or a record in which the clients' time is accounted for",
     source=LITTLE,
 )
-def rate_contradicts_latency(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for load in _loads(bench) if (seen := _left_out(load)))
-
-
-def _left_out(load: _Load) -> Seen | None:
-    one = load.of
+def rate_contradicts_latency(one: Published) -> Seen | None:
+    load = _load(one)
+    if load is None:
+        return None
     known = {name: value for name, value in one.latency_ms.items() if name in ("mean", "p99", "max") and value > 0}
     # A mean of all, or where it is not told a percentile or maximum that the mean cannot be far above.
     name = next((name for name in ("mean", "max", "p99") if name in known), "")

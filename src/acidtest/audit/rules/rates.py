@@ -7,7 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from acidtest.audit.bench import OURS, Bench, Published, Statement
-from acidtest.audit.result_text import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
+from acidtest.audit.result_text import (
+    COUNTS_ALL,
+    OVER_HTTP,
+    Seen,
+    and_more,
+    called,
+    failed_share,
+    gathered,
+    over_results,
+    rate,
+)
 from acidtest.drives import AS_PLAIN, FASTEST_US, TOLERANCE
 from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
@@ -240,31 +250,24 @@ def _failures(one: Published) -> Seen | None:
     return Seen(one, f"{called(one)}: {counted(one.errors, 'transaction')} failed, {share:.1%} of all", evidence, share)
 
 
-@rule(
+@over_results(
     "failed-in-latency",
+    among=lambda bench: bench.measured,
     severity="invalid",
     says="The latencies are of what failed too, and a request that fails is answered sooner than one that is served.",
     remedy="Tell the latencies of what was answered as expected, and the share that failed.",
     disproved_by="the tool's latencies of what was answered as expected alone, if they are the same",
     source="B. Schroeder et al.: Open versus closed, a cautionary tale (NSDI 2006); k6's manual, expected_response",
 )
-def failed_in_latency(bench: Bench) -> Iterator[Found]:
-    yield from gathered(_hastened(bench))
-
-
-def _hastened(bench: Bench) -> Iterator[Seen]:
-    for one in bench.measured:
-        share = failed_share(one)
-        for name in ("mean", "p50"):
-            all_, answered = one.latency_ms.get(name), one.answered_ms.get(name)
-            if share and share > MANY and all_ and answered and answered > HASTENED * all_:
-                text = f"{called(one)}: {name} {all_:g} ms of all requests, {answered:g} ms of those that were answered"
-                evidence = (
-                    one.where.says(f"{one.errors:,} failed, {share:.1%} of all"),
-                    one.where.says(f"{name} {all_:g} ms of all, {answered:g} ms of those that were answered"),
-                )
-                yield Seen(one, text, evidence, share)
-                break
+def failed_in_latency(one: Published) -> Seen | None:
+    share = failed_share(one)
+    for name in ("mean", "p50"):
+        all_, answered = one.latency_ms.get(name), one.answered_ms.get(name)
+        if share and share > MANY and all_ and answered and answered > HASTENED * all_:
+            figures = f"{name} {all_:g} ms of all requests, {answered:g} ms of those that were answered"
+            failures = one.where.says(f"{one.errors:,} failed, {share:.1%} of all")
+            return Seen(one, f"{called(one)}: {figures}", (failures, one.where.says(figures)), share)
+    return None
 
 
 @rule(

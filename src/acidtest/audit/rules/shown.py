@@ -10,7 +10,7 @@ from itertools import pairwise, takewhile
 from acidtest.audit.bench import Bench, Published, TableRow
 from acidtest.audit.importers.figures import value_of
 from acidtest.audit.result_sides import product
-from acidtest.audit.result_text import Seen, and_more, called, gathered, rate
+from acidtest.audit.result_text import Seen, and_more, called, gathered, over_results, rate
 from acidtest.finding import Found, rule
 from acidtest.formats import linear
 
@@ -38,19 +38,16 @@ RIGHT_FOR_WRONG = 3  # rows of a table
 ENDED = " that ends before its "
 
 
-@rule(
+@over_results(
     "percentiles-flat",
+    among=lambda bench: bench.others,
     severity="note",
     says="The 99th percentile is the mean: it is of few values or of means, or all requests waited for one thing.",
     remedy="Take percentiles from all latencies of the run, and say how many these are.",
     disproved_by="a record of each latency from which the same percentiles follow",
     source='B. Schwartz, "Why Percentiles Don\'t Work the Way You Think" (2016)',
 )
-def percentiles_flat(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for one in bench.others if (seen := _flat(one)))
-
-
-def _flat(one: Published) -> Seen | None:
+def percentiles_flat(one: Published) -> Seen | None:
     middle = one.latency_ms.get("mean") or one.latency_ms.get("p50")
     high = one.latency_ms.get("p99")
     if not middle or not high or not middle <= high <= FLAT * middle:
