@@ -67,6 +67,8 @@ def read(root: Path) -> Bench:
                 walk.passed.append(Evidence(EMPTY, file.name))
             elif known.is_prose(file.base):
                 walk.passed.append(Evidence(PROSE, file.name))
+            elif ours := declaration.of_acidtest(file):
+                walk.passed.append(Evidence(ours, file.name))
             elif file.size > SEARCHED_BYTES:
                 walk.passed.append(Evidence(f"too large for a file of an unknown kind: {file.size:,} bytes", file.name))
             else:

@@ -17,6 +17,8 @@ LOADED = re.compile(
 PROGRESS = rf"progress: {N} s, {N} tps, lat \S{{1,20}} ms stddev [\w.,+-]{{1,20}}?"
 ROWS = (
     Row("interval", rf"{PROGRESS}(?:(, lag ).{{0,60}}?)?(?:, {N} failed.*|, .*|$)", ("at", "rate", "_lag", "failed")),
+    # "pgbench (17.2, server 16.4)" where its own version is not the server's.
+    Row("once", r"pgbench \((?:.{1,60}, server )?(\d{1,2}(?:\.\d{1,2}){0,2}(?:devel|beta\d|rc\d)?)", ("version",)),
     Row("title", r"transaction type: (.{1,200})", ("script",)),
     # Before 14 there are two rates; where one is quoted without a summary, that is where the run stands.
     Row("result", rf"tps = {N} \(including ", ("_including",)),
