@@ -83,12 +83,12 @@ class Release:
 
 @cache
 def _releases(engine: str | None) -> tuple[Release, ...]:
-    """All of an engine, by series, each in order of time."""
-    tables = tomllib.loads(resources.files("acidtest.audit").joinpath("releases.toml").read_text(encoding="utf-8"))
+    """All of an engine, in order of time; a series is a version without its last number."""
+    days = tomllib.loads(resources.files("acidtest.audit").joinpath("releases.toml").read_text(encoding="utf-8"))
     return tuple(
-        Release(series, version, date.fromisoformat(day))
-        for series, lines in tables.get(engine or "", {}).items()
-        for version, day in map(str.split, lines.splitlines())
+        Release(version.rpartition(".")[0], version, date.fromisoformat(day))
+        for day, *versions in map(str.split, days.get(engine or "", "").splitlines())
+        for version in versions
     )
 
 

@@ -14,7 +14,6 @@ from acidtest.audit.result_text import Seen, and_more, called, gathered, over_re
 from acidtest.finding import Found, rule
 from acidtest.formats import linear
 
-JAIN = "R. Jain, The Art of Computer Systems Performance Analysis, chapter 10: the art of data presentation"
 FLAT = 1.02  # times the mean or median, up to which the 99th percentile is that
 STATEMENT_US = 0.5  # less than any way into another process and back, shared among as many threads as there are
 ROW_US = 0.03  # less than a call for each column of a row
