@@ -92,7 +92,7 @@ def windows(version: str, *parts: Any, bits: int = 64, **configured: Any) -> Ben
 RAND = Draw(HERE, "RAND()", "random")
 NUMBER = Draw(HERE, "GEN_ID(N, 1)", "sequence")
 COLUMN = Draw(HERE, "PRODUCT", "column")
-BY_RAND = Routine(HERE, "SELL", draws=(RAND,), writes=(Write(HERE, "update", "STOCK", (RAND,)),))
+BY_RAND = Routine(HERE, "SELL", writes=(Write(HERE, "update", "STOCK", (RAND,)),))
 BY_PARAMETER = replace(BY_RAND, writes=(Write(HERE, "update", "STOCK"),))
 SOLD = Routine(HERE, "SOLD", "trigger", "LINE", writes=(Write(HERE, "update", "STOCK", (COLUMN,)),))
 INSERTS_RAND = replace(BY_RAND, writes=(Write(HERE, "insert", "LINE", columns=(("PRODUCT", (RAND,)),)),))

@@ -185,7 +185,6 @@ class Routine:
     kind: Literal["procedure", "function", "trigger"] = "procedure"
     table: str = ""  # that a trigger is for
     calls: str = ""  # the function that a trigger of PostgreSQL calls
-    draws: tuple[Draw, ...] = ()
     writes: tuple[Write, ...] = ()
     loop: int | None = None  # how often it repeats its work in one call, where a number says so
     loop_where: Where | None = None

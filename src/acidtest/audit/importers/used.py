@@ -79,9 +79,7 @@ def _only_shows(name: str) -> bool:
 
 
 def _is_of_a_server(part: Part) -> bool:
-    return isinstance(part, Configuration | Mount | Database) or (
-        isinstance(part, Statement) and part.kind in ("server", "store")
-    )
+    return isinstance(part, Configuration | Mount | Database) or (isinstance(part, Statement) and part.kind == "store")
 
 
 def _not_started(parts: Sequence[tuple[str, Part]], sets: set[str]) -> set[str]:
