@@ -59,21 +59,23 @@ def assignments(line: str, held: dict[str, str]) -> None:
     if line.lstrip().startswith(LOOPS) and (match := LOOP.match(line)):
         held[match[1]] = server_commands.UNKNOWN
     elif "=" in line and (match := ASSIGNED.fullmatch(line)):
-        value = resolved(match[2].strip().rstrip(";"), held)
+        value = resolved(match[2].partition(" #")[0].strip().rstrip(";"), held)
         words = server_commands.split(value) if len(value) < 500 else []
         held[match[1]] = words[0] if len(words) == 1 else server_commands.UNKNOWN if words or "(" in value else ""
 
 
-def resolved(text: str, held: dict[str, str]) -> str:
-    """``text`` with the variables that are known; the others as what nobody knows."""
+def resolved(text: str, held: dict[str, str], *, keep: bool = False) -> str:
+    """``text`` with the variables that are known; with ``keep`` the others as they are written, else as what nobody
+    knows."""
 
     def put(match: re.Match[str]) -> str:
         name = match[1] or match[2] or match[5] or match[6]  # the last of a Makefile
-        if name is None:
-            return server_commands.UNKNOWN
-        if name in held:
-            return held[name]
-        return match[4] if match[3] else server_commands.UNKNOWN if not match[5] else match[0]
+        value = held.get(name or "", server_commands.UNKNOWN)
+        if server_commands.UNKNOWN not in value:
+            return value
+        if name not in held and match[3]:
+            return match[4]
+        return match[0] if keep or (match[5] and name not in held) else server_commands.UNKNOWN
 
     return VARIABLE.sub(put, text)[: LINE_MAX * 2] if "$" in text or "%" in text or "`" in text else text
 
