@@ -44,7 +44,7 @@ def _derived(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
         "series": tuple(tpm / 60 for tpm in course),
         "interval_s": amount(run.values["_takes"].split(", ")[0]) if course else 10.0,
         "warehouses": warehouses,
-        "scale": warehouses,
+        "scale": float(warehouses) if warehouses else None,
         "script": "TPC-C" if new_order else "",
         "written": f"tpmC: {nopm}" if "nopm" in run.values else "",
         **picked(new_order, NAMES),
