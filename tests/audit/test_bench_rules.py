@@ -25,7 +25,7 @@ from acidtest.audit.bench import (
     Where,
     Write,
 )
-from acidtest.audit.rules import builds, data_size, durability, firebird, routines, settings, systems
+from acidtest.audit.rules import builds, data_size, durability, firebird, routines, settings, systems, vacuum
 from acidtest.finding import Rule
 from acidtest.settings import numbers
 from settings_kits import SPOKEN as OVER_KITS
@@ -213,11 +213,11 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (routines.work_in_one_call, bench(routines=[IN_A_HUNDRED]), bench(routines=[replace(IN_A_HUNDRED, loop=15)])),
     (routines.work_in_one_call, bench(routines=[replace(INSERTS_RAND, loop=100), SOLD]),
      bench(routines=[replace(INSERTS_RAND, loop=100)])),
-    (settings.autovacuum_off, bench(side("a", "postgresql 17.1", autovacuum="off")), bench(side("a", "postgresql 17.1", autovacuum="on"))),
+    (vacuum.autovacuum_off, bench(side("a", "postgresql 17.1", autovacuum="off")), bench(side("a", "postgresql 17.1", autovacuum="on"))),
     (firebird.windows_cache_unlimited, windows("2.5.1", filesystemcachesize=0), windows("2.5.1")),
     (firebird.windows_cache_unlimited, windows("2.1.4"), windows("2.5.2")),
 ]  # fmt: skip
-MODULES: list[ModuleType] = [builds, data_size, settings, durability, firebird, routines, systems]
+MODULES: list[ModuleType] = [builds, data_size, settings, durability, firebird, routines, systems, vacuum]
 
 test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 

@@ -391,23 +391,6 @@ def settings_of_run_unknown(bench: Bench) -> Iterator[Found]:
 
 
 @rule(
-    "autovacuum-off",
-    severity="doubtful",
-    says="Nobody clears away dead rows while it is measured: work that every server must do later is left out.",
-    remedy="Leave autovacuum on, and measure for long enough that it runs.",
-    disproved_by="a vacuum within the measured time, in a script or in the server's log",
-    source="PostgreSQL's manual, Routine Vacuuming",
-)
-def autovacuum_off(bench: Bench) -> Iterator[Found]:
-    for side in measured_sides.in_use(bench, bench.sides):
-        # The second is of single tables.
-        for setting in (*side.settings("autovacuum"), *side.settings("autovacuum_enabled")):
-            if side.engine == "postgresql" and settings.alike(setting.value) == "off":
-                noted = setting.name != "autovacuum"
-                yield Found(f"{setting.name} is off in {side.name}.", (setting.says(),), noted=noted)
-
-
-@rule(
     "binary-log-differs",
     severity="doubtful",
     says="One side writes every change to a binary log too and another does not: a second log and a second flush.",
