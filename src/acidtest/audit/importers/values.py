@@ -13,9 +13,10 @@ from acidtest.audit.bench import Configuration, EngineName, Setting
 from acidtest.audit.importers import blocks, known, shell, trees
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.trees import Node
+from acidtest.formats import linear
 
 # Files that ``configurations`` or ``markdown`` reads, and what only shows something.
-CONFIGURATIONS = re.compile(r".*\.(?:conf|cnf|ini)(?:[.-].*)?|(?:.*\.)?(?:csv|tsv|svg|html?|ipynb|lock|txt)")
+CONFIGURATIONS = linear.compile(r".*\.(?:conf|cnf|ini)(?:[.-].*)?|(?:.*\.)?(?:csv|tsv|svg|html?|ipynb|lock|txt)")
 UNITS = {"kb": "kB", "mb": "MB", "gb": "GB", "sec": "s", "min": "min", "ms": "ms"}  # at the end of a name
 NAMED = ("option", "variable", "parameter", "name", "ParameterName", "setting", "key", "parameter_name")
 VALUED = ("value", "ParameterValue", "parameter_value", "val")
@@ -25,15 +26,15 @@ ACCESS = frozenset(
     ("port", "user", "socket", "datadir", "basedir", "version", "ssl", "data_directory", "encoding", "flush")
 )
 LITERAL = r"(?:-?\d[\w.]{0,30}|on|off|true|false|[A-Za-z][A-Za-z_-]{1,30})"
-ENTRY = re.compile(
+ENTRY = linear.compile(
     r"\s*(?:[\w.]{1,40}\.)?[\"'`]?(--)?([A-Za-z][\w-]{2,63})[\"'`]?\s{0,40}(?:=>|[:=])\s{0,40}"
     rf"(?:[\"']({LITERAL}(?: ?[kKMGT]?B)?)[\"']|({LITERAL}))\s{{0,9}}[,;]?\s{{0,40}}(?:(?:#|//|--).*)?",
-    re.IGNORECASE,
+    linear.I,
 )
-IN_STRING = re.compile(
-    rf"[\"'](?:--)?([A-Za-z][\w-]{{2,63}})\s?=\s?({LITERAL}(?: ?[kKMGT]?B)?)(?:\\n)?[\"']", re.IGNORECASE
+IN_STRING = linear.compile(
+    rf"[\"'](?:--)?([A-Za-z][\w-]{{2,63}})\s?=\s?({LITERAL}(?: ?[kKMGT]?B)?)(?:\\n)?[\"']", linear.I
 )
-OPTION = re.compile(rf"[\"']-c[\"']\s?,\s?[\"']([a-z_]{{2,63}})=({LITERAL})[\"']", re.IGNORECASE)
+OPTION = linear.compile(rf"[\"']-c[\"']\s?,\s?[\"']([a-z_]{{2,63}})=({LITERAL})[\"']", linear.I)
 LINE_MAX = 2000
 
 

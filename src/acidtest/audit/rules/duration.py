@@ -11,6 +11,7 @@ from acidtest.audit.bench import Bench, Published
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S
 from acidtest.audit.result_text import Seen, called, gathered, over_results, rate
 from acidtest.finding import Found, rule
+from acidtest.formats import linear
 
 SHORT_DRIVE_S = 15.0
 SHORT_WORK_S = 5.0  # of a fixed amount of work
@@ -19,12 +20,12 @@ IN_SECONDS = re.compile(r"(?:\d|\b)s(?:ec(?:ond)?s?)?\b(?![/-])", re.IGNORECASE)
 TOTAL = re.compile(r"\b(?:totals?|overall|altogether)\b", re.IGNORECASE)
 DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
 # What is done before or after something is measured.
-STEP = re.compile(
+STEP = linear.compile(
     r"\b(?:creat(?:e|ing|ion of) (?:the )?(?:table|schema|database|index|extension)|"
     r"(?:build|add|drop)\w* (?:the )?(?:index|table|schema|constraint)|indexing|truncat|analy[sz]e|vacuum|"
     r"warm(?:ing)?[ _-]?up|connect|set-?up|tear-?down|clean-?up|migrat|initiali[sz]|compil|primary keys?|foreign keys?|"
     r"checkpoint|restart|start-?up)",
-    re.IGNORECASE,
+    linear.I,
 )
 FEW = 30  # transactions
 PIECES_MOST = 50
