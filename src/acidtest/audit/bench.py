@@ -21,6 +21,11 @@ EMPTY = "is empty"  # why a file was not read
 OURS = "acidtest"  # the tool that published what is a row of our own recordings
 
 
+def of_one_series(version: str, other: str) -> bool:
+    """Whether one of two versions is the other, or a series that it belongs to: "8.0.36" and "8.0"."""
+    return bool(version and other) and (f"{version}.".startswith(f"{other}.") or f"{other}.".startswith(f"{version}."))
+
+
 @dataclass(frozen=True)
 class Where:
     file: str

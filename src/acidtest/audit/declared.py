@@ -14,6 +14,7 @@ from acidtest.audit.bench import (
     Side,
     Statement,
     StatementKind,
+    of_one_series,
 )
 from acidtest.errors import BadInput, Problems, not_among
 from acidtest.families import PRODUCTS
@@ -134,7 +135,12 @@ def _side(declared: DeclaredSide, found: Sequence[Side], sides_of: Callable[[Seq
     else:
         of = [one for one in found if one.name == declared.name]
         if not of and declared.engine:
-            of = [one for one in found if one.engine == declared.engine and _within(declared.version, one.version)]
+            of = [
+                one
+                for one in found
+                if one.engine == declared.engine
+                and (not declared.version or not one.version or of_one_series(declared.version, one.version))
+            ]
             of = of if len(of) == 1 else []
     return Side(
         name=declared.name,
@@ -146,11 +152,6 @@ def _side(declared: DeclaredSide, found: Sequence[Side], sides_of: Callable[[Seq
         log=tuple(part for one in of for part in one.log),
         mounts=tuple(dict.fromkeys(part for one in of for part in one.mounts)),
     )
-
-
-def _within(one: str, other: str) -> bool:
-    """Whether a version is one of a series, "8.0.36" of "8.0"; one that is not known may be any."""
-    return not one or not other or f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
 def is_of(name: str, files: Iterable[str]) -> bool:

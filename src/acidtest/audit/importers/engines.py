@@ -30,6 +30,7 @@ from acidtest.audit.bench import (
     LogEntry,
     Mount,
     Side,
+    of_one_series,
 )
 from acidtest.audit.declared import is_of
 from acidtest.audit.importers.file import Part
@@ -293,7 +294,7 @@ def _told_of(one: Configuration, groups: Sequence[_Group]) -> Sequence[_Group]:
     path = PurePosixPath(one.where.file)
     below = [group for group in groups if group.home not in ("", ".") and PurePosixPath(group.home) in path.parents]
     called = [group for group in groups if _name_in(group.name, one.where.file)]
-    aged = [group for group in groups if one.version and _one_version(group.side().version, one.version)]
+    aged = [group for group in groups if of_one_series(group.side().version, one.version)]
     wholly = [group for group in below if group in called]
     found = wholly or below or called or aged
     if not found and one.source == "dump" and len(groups) > 1:
@@ -306,10 +307,6 @@ def _name_in(name: str, file: str) -> bool:
     """Whether the name of a file has that of a side in it: "run-pg15.sh", "pg15"."""
     last = PurePosixPath(name).name.lower()
     return len(last) >= NAME_MIN and re.search(rf"(?<![a-z0-9]){re.escape(last)}(?![a-z0-9])", file.lower()) is not None
-
-
-def _one_version(one: str, other: str) -> bool:
-    return bool(one) and (f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}."))
 
 
 def _series(part: Owned) -> str | None:

@@ -73,7 +73,7 @@ def _run(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
     series = run.series
     if len(series) > 2 and series[-1][0] - series[-2][0] < CUT_OFF * (series[1][0] - series[0][0]):
         series = series[:-1]  # which the end of the run cut off
-    asked = {name[3:]: value for name, value in run.values.items() if name.startswith("_= ")}
+    asked = {FIELDS.get(name[3:], name[3:]): value for name, value in run.values.items() if name.startswith("_= ")}
     if of or overall:
         yield {
             "rate": rate,
@@ -84,14 +84,10 @@ def _run(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
             "interval_s": replace(run, series=series).interval_s,
             "unit": "reads" if only_read else "operations",
             "script": "load" if {re.sub("-FAILED|_ERROR", "", name) for name in done} == {"INSERT"} else "",
-            "asked": _asked(asked) | commands.ycsb(run.values.get("_command", "").split()),
+            "asked": asked | commands.ycsb(run.values.get("_command", "").split()),
             **_latencies(good.get(most, {})),
             **({"latency of": most} if most else {}),
         }
-
-
-def _asked(properties: Mapping[str, str]) -> dict[str, str]:
-    return {FIELDS.get(name, name): value for name, value in properties.items()}
 
 
 OUTPUT = Output(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from acidtest.audit import disclosed
-from acidtest.audit.bench import EMPTY, Bench, Published
+from acidtest.audit.bench import EMPTY, Bench
 from acidtest.audit.repeated import DRIVE_TOOLS
 from acidtest.audit.result_text import and_more, rate
 from acidtest.finding import Evidence, Found, rule
@@ -50,16 +50,13 @@ def not_disclosed(bench: Bench) -> Iterator[Found]:
     source="HammerDB's documentation: the driver is to run on another system than the database",
 )
 def client_on_server(bench: Bench) -> Iterator[Found]:
-    started = [one for one in bench.published if one.planned and one.tool not in (*DRIVE_TOOLS, "") and _is_local(one)]
+    runs = [one for one in bench.published if one.planned and one.parameters.get("phase") is None]
+    started = [one for one in runs if one.tool not in (*DRIVE_TOOLS, "") and LOOPBACK.search(one.written)]
     evidence = [one.where.says(f"{one.tool} connects to its own machine") for one in started]
     if evidence:
         what = f"{started[0].tool} connects to its own machine"
         more = and_more(len(evidence) - 1, "line", before="the like on ")
         yield Found(f"{what}{more}.", tuple(evidence))
-
-
-def _is_local(one: Published) -> bool:
-    return LOOPBACK.search(one.written) is not None and one.parameters.get("phase") is None
 
 
 @rule(
@@ -116,12 +113,11 @@ def unknown_results(bench: Bench) -> Iterator[Found]:
             f"{counted(files, 'file')} with figures or settings that are not understood, in {told}{more}.",
             tuple(evidence),
         )
-    elif bench.read and all(kind in PROSE for _, kind in bench.read) and not _understood(bench):
+    elif (
+        bench.read
+        and all(kind in PROSE for _, kind in bench.read)
+        and not (bench.published or bench.sides or bench.routines)
+    ):
         text = "Nothing but prose was understood: no result, no configuration, no log."
         unread = tuple(Evidence("is of an unknown kind", name) for name in bench.unread)
         yield Found(text, unread or (Evidence("prose", bench.read[0][0]),))
-
-
-def _understood(bench: Bench) -> bool:
-    """Whether anything was read that is no prose; a text may hold results and settings too."""
-    return bool(bench.published or bench.sides or bench.routines)

@@ -139,15 +139,14 @@ def buffers_smallest(bench: Bench) -> Iterator[Found]:
     source=INVESTIGATION,
 )
 def buffers_classic(bench: Bench) -> Iterator[Found]:
-    for buffers, of in _by_buffers(bench, _too_many_for_classic):
+    def is_too_large(one: Known) -> bool:
+        return one.buffers > BUFFERS_CLASSIC_MAX and server_mode(one.side) in ("Classic", "SuperClassic")
+
+    for buffers, of in _by_buffers(bench, is_too_large):
         sizes = dict.fromkeys(f"{buffers * one.page_bytes / 1e6:,.0f} MB" for one in of)
         each = f"({' or '.join(sizes)}) for each connection of Classic and SuperClassic"
         text = f"{_listed(of)}: {counted(buffers, 'buffer')} {each}."
         yield Found(text, _says(of))
-
-
-def _too_many_for_classic(one: Known) -> bool:
-    return one.buffers > BUFFERS_CLASSIC_MAX and server_mode(one.side) in ("Classic", "SuperClassic")
 
 
 @rule(
@@ -159,12 +158,11 @@ def _too_many_for_classic(one: Known) -> bool:
     source=INVESTIGATION,
 )
 def buffers_super(bench: Bench) -> Iterator[Found]:
-    for buffers, of in _by_buffers(bench, _too_few_for_super):
+    def is_small(one: Known) -> bool:
+        return BUFFERS_MIN < one.buffers < BUFFERS_SUPER_MIN and server_mode(one.side) == "Super"
+
+    for buffers, of in _by_buffers(bench, is_small):
         yield Found(f"{_listed(of)}: {counted(buffers, 'buffer')} under SuperServer.", _says(of))
-
-
-def _too_few_for_super(one: Known) -> bool:
-    return BUFFERS_MIN < one.buffers < BUFFERS_SUPER_MIN and server_mode(one.side) == "Super"
 
 
 def _tells_mode(side: Side) -> list[Where]:

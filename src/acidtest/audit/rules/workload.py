@@ -87,7 +87,7 @@ def workload_differs(bench: Bench) -> Iterator[Found]:
                 told.append(f"{what.replace('_', ' ')}: {found[0]}")
                 evidence += found[1]
         if told:
-            yield Found(f"{of[0].tool} ran with another load on each side. {_sentence(told)}.", tuple(evidence))
+            yield Found(f"{of[0].tool} ran with another load on each side: {'; '.join(told)}.", tuple(evidence))
     scripts = [one for one in bench.measured if BUILT_IN.search(one.script.lower())]
     by_tool: dict[str, list[Published]] = defaultdict(list)
     for one in scripts:
@@ -130,11 +130,6 @@ def _labelled(one: Published) -> tuple[str, str] | None:
         if called_:
             return (called_.pop(), which) if len(called_) == 1 else None
     return None
-
-
-def _sentence(told: Sequence[str]) -> str:
-    text = "; ".join(told)
-    return text[:1].upper() + text[1:]
 
 
 def _measures(
