@@ -4,10 +4,9 @@ src/bin/pgbench/pgbench.c."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.outputs import N, Output, Row, Run
 
@@ -82,10 +81,6 @@ OUTPUT = Output(
 )
 
 
-def _load(file: File) -> Sequence[Published] | None:
-    """What ``pgbench -i`` prints; no result."""
-    return [] if any(LOADED.match(line) for line in file.first_lines) else None
-
-
 SUMMARY = Importer("pgbench output", OUTPUT.read, together=True)
-LOAD = Importer("pgbench load", _load)
+# What "pgbench -i" prints is no result.
+LOAD = Importer("pgbench load", lambda file: [] if any(map(LOADED.match, file.first_lines)) else None)

@@ -31,6 +31,7 @@ CALLED = linear.compile(
     r"podman|nerdctl|gfix|mount|PGOPTIONS"
 )
 CONFIGURED = ".conf"
+WRITES = linear.compile(r"<<|>>|sed |tee ")  # into a file
 COMMAND = re.compile(r"ExecStart=[-@:+!]{0,3}|CMD |ENTRYPOINT |RUN ")
 # What stands before a command in a transcript: a prompt, the marks of "set -x", the columns of ps.
 PROMPT = re.compile(r"\s*+(?:[@-]{1,2}(?=[a-z/])|\++ |(?:[\w.@:~/\[\] -]{0,60})[$#>] )")
@@ -184,14 +185,12 @@ def starts(file: File) -> bool:
     return CALLED.search(file.text) is not None and PROGRAM.search(file.text) is not None
 
 
-def _writes(file: File) -> bool:
-    return any(mark in file.text for mark in ("<<", ">>", "sed ", "tee "))
-
-
 def _read(file: File) -> Sequence[Configuration | Mount | Database] | None:
     if file.size > TEXT_MAX or known.is_prose(file.base) or b"\0" in file.head:
         return None
-    if not file.once(starts) and not (_writes(file) and (CONFIGURED in file.text or file.once(known.mentioned_in))):
+    if not file.once(starts) and not (
+        WRITES.search(file.text) and (CONFIGURED in file.text or file.once(known.mentioned_in))
+    ):
         return None
     return list(of_lines(file.lines, file)) or None
 

@@ -197,7 +197,9 @@ def setting_differs(bench: Bench) -> Iterator[Found]:
     engines: dict[tuple[str, str], list[Side]] = defaultdict(list)
     for side in measured_sides.measured(bench):
         if files(side):
-            engines[side.engine or "", _page(side)].append(side)
+            # Each of numbered texts is a study of its own.
+            text = side.name if NUMBERED_PAGE.search(side.name) else ""
+            engines[side.engine or "", text].append(side)
     for (engine, _), sides in engines.items():
         differing = [one for name in _names(engine, sides, bench) if (one := _differs(engine, name, sides))]
         evidence = tuple(said for _, said_of_it in differing for said in said_of_it)
@@ -275,11 +277,6 @@ def _within(engine: str, side: Side) -> Iterator[Found]:
 
 def _apart(of: settings.Engine, one: Setting, other: Setting) -> bool:
     return not of.neutral.fullmatch(one.name) and of.alike(one.name, one.value) != of.alike(one.name, other.value)
-
-
-def _page(side: Side) -> str:
-    """The text that all is known of a side from, if it is one of numbered ones: each is a study of its own."""
-    return side.name if NUMBERED_PAGE.search(side.name) else ""
 
 
 def _names(engine: str, sides: list[Side], bench: Bench) -> list[str]:

@@ -105,13 +105,13 @@ def _around(bench: Bench, files: Set[str]) -> Iterator[Evidence]:
     for harness in bench.harnesses:
         if harness.where.file in files or harness.where.file.rpartition("/")[0] not in folders:
             continue
-        calls = [one for one in harness.steps if not one.tool and names & set(map(_base, one.text.split()))]
+        calls = [
+            one
+            for one in harness.steps
+            if not one.tool and any(word.strip("\"';").rpartition("/")[2] in names for word in one.text.split())
+        ]
         loads = [one for one in harness.steps if one.kind == "load"]
         yield from (one.where.says(one.text) for one in (*calls[:CALLS_QUOTED], *loads[:1]))
-
-
-def _base(word: str) -> str:
-    return word.strip("\"';").rpartition("/")[2]
 
 
 def _own(step: Step) -> tuple[int, ...]:
