@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from acidtest.audit.rules.understood import unknown_results
+from acidtest.audit.rules.disclosure import unknown_results
 from typer.testing import CliRunner
 
 from acidtest.audit.importers.file import Budget

@@ -29,10 +29,10 @@ RUN_HEAD = linear.compile(
     linear.I,
 )
 # The name of a file or folder that is one of several runs.
-RUN_NAME = linear.compile(
+RUN_NAME = re.compile(
     r"(?:^|[^a-z])(?:run|rep(?:etition)?|round|iter(?:ation)?|trial|try|attempt|pass|r|"
     r"take)[-_ #.]?0{0,2}(\d{1,2})(?!\d)",
-    linear.I,
+    re.IGNORECASE,
 )
 NUMERIC_ROWS, NUMERIC_SHARE = 3, 0.7  # of a table of figures
 FEW_ROWS, FEW_CELLS = 2, 4  # of one whose words tell that it is of a measurement
