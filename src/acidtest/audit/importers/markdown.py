@@ -14,6 +14,15 @@ from acidtest.formats import linear
 
 TEXT_MAX = 2 << 20
 PLAIN = (".rst", ".adoc", ".asciidoc", ".txt")  # not Markdown: read line by line
+# A heading of what one might set, and a line before a block of it: that is not what was in force.
+ADVICE = linear.compile(
+    r"recommend|suggest|advice|\btips?\b|best practices?|troubleshoot|\bfaq\b|next steps?|future|to-?do\b|"
+    r"alternatives?\b|further (?:work|tuning)|\bideas?\b|\boptional|for example\b|\be\.g\.|\bconsider\b|"
+    r"you (?:could|might|should)\b|empfehl|recomend|recommand|sugerenc|consejos?\b|"
+    r"рекоменд|совет|建议|建議|推荐|推薦|推奨|권장",
+    linear.IGNORECASE,
+)
+HEADING = linear.compile(r"\s{0,3}(#{1,6})\s+(.{1,300})")
 INDENTED = ("    ", "\t")
 # Columns that hold no value of the benchmark, and the one that holds all.
 OTHER_HEAD = re.compile(r"\W*(?:default|standard|description|comment|notes?|why|reason|unit|meaning)", re.IGNORECASE)
@@ -21,6 +30,25 @@ VALUE_HEAD = re.compile(r"\W*(?:values?|settings?|current|configured|used)", re.
 COLUMNS_MAX = 8
 ARGUMENTS = linear.compile(r"\[(?:'[^'\n]*'|\"[^\"\n]*\")(?:,\s?(?:'[^'\n]*'|\"[^\"\n]*\"))+\]")
 Part = Configuration | Mount | Database
+
+
+def _shown(lines: Sequence[str]) -> list[bool]:
+    """Of each line whether it stands under no advice."""
+    shown = []
+    above: dict[int, bool] = {}  # whether a heading is advice, by its level
+    fenced = titled = before = False
+    for line in lines:
+        if tables.FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and (match := HEADING.fullmatch(line)):
+            level = len(match[1])
+            advice = titled and ADVICE.search(match[2]) is not None  # the title is of the whole text
+            above = {of: given for of, given in above.items() if of < level} | {level: advice}
+            titled, before = True, False
+        elif not fenced and line.strip() and not line.startswith(INDENTED):
+            before = ADVICE.search(line[: tables.CELL_MAX * 10]) is not None
+        shown.append(not before and not any(above.values()))
+    return shown
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -39,9 +67,9 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _of_text(file: File) -> Iterator[Part]:
-    lines, above = file.lines, tables.headings(file.lines)
+    lines, above, shown = file.lines, tables.headings(file.lines), _shown(file.lines)
     plain = file.base.endswith(PLAIN)
-    spans = [] if plain else list(_blocks(lines))
+    spans = [] if plain else [span for span in _blocks(lines) if shown[min(span[0], len(lines) - 1)]]
     inside = {at for begin, end in spans for at in range(begin, end)}
     alone = lines if plain else [line if at in inside else "" for at, line in enumerate(lines)]
     found: list[Part] = [*dumps.of_lines(alone, file)]
@@ -54,7 +82,7 @@ def _of_text(file: File) -> Iterator[Part]:
         if read.isdisjoint(range(begin + 1, end + 1)):
             yield from blocks.of_lines(lines[begin:end], file, begin + 1, above[min(begin, len(above) - 1)])
     for table in tables.of_file(file):
-        if table.line - 1 not in inside:
+        if table.line - 1 not in inside and shown[table.line - 1]:
             yield from _of_table(table, file, above[table.line - 1])
 
 

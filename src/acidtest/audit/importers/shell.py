@@ -37,12 +37,14 @@ COMMAND = re.compile(r"ExecStart=[-@:+!]{0,3}|CMD |ENTRYPOINT |RUN ")
 PROMPT = re.compile(r"\s*+(?:[@-]{1,2}(?=[a-z/])|\++ |(?:[\w.@:~/\[\] -]{0,60})[$#>] )")
 PS = re.compile(r"(?:\S{1,40}+ ++)?\d{1,8} ++.{1,120}? (?:\d{1,6}:\d\d(?:\.\d\d|:\d\d)? +){1,2}(?=\S)")
 ASSIGNED = re.compile(
-    r"\s*(?:export |readonly |local |declare (?:-\w+ )?|set |\$env:)?([A-Za-z_]\w{0,60}) ?[?:]?= ?(.{0,2000})"
+    r"\s*(?:\[{1,2} .{1,80}? \]{1,2} && )?(?:export |readonly |local |declare (?:-\w+ )?|set |\$env:)?"
+    r"([A-Za-z_]\w{0,60}) ?[?:]?= ?(.{0,2000})"
 )
+DEFAULTED = re.compile(r"\s*: \"?\$\{([A-Za-z_]\w{0,60}):=([^{}$\"]{0,300})\}\"?\s*")  # : "${T:=60}"
 LOOPS = ("for ", "read ", "select ")
 LOOP = re.compile(r"\s*(?:for|read|select) +(?:-\w+ +)*([A-Za-z_]\w{0,60})\b")
 VARIABLE = re.compile(
-    r"\$(?:(\w{1,60})|\{([A-Za-z_]\w{0,60})(?::?([-=])([^{}$]{0,300}))?\})|%(\w{1,60})%|\$\(([A-Z_]{1,60})\)|\$\(|`|\$\{|\$[@*#?!]"
+    r"\$(?:(\w{1,60})|\{(\w{1,60})(?::?([-=])([^{}$]{0,300}))?\})|%(\w{1,60})%|\$\(([A-Z_]{1,60})\)|\$\(|`|\$\{|\$[@*#?!]"
 )
 WORD = re.compile(r"\w{1,40}")
 QUOTED = re.compile(
@@ -59,6 +61,8 @@ def assignments(line: str, held: dict[str, str]) -> None:
     """Takes down what a line assigns to a variable; what is not plain is unknown from there on."""
     if line.lstrip().startswith(LOOPS) and (match := LOOP.match(line)):
         held[match[1]] = server_commands.UNKNOWN
+    elif "${" in line and (match := DEFAULTED.fullmatch(line)):
+        held.setdefault(match[1], match[2])
     elif "=" in line and (match := ASSIGNED.fullmatch(line)):
         value = resolved(match[2].partition(" #")[0].strip().rstrip(";"), held)
         words = server_commands.split(value) if len(value) < 500 else []
