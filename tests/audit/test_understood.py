@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from acidtest.audit.rules.disclosure import unknown_results
 from typer.testing import CliRunner
 
 from acidtest.audit.importers.file import Budget
+from acidtest.audit.rules.disclosure import unknown_results
 from acidtest.cli import app
 from acidtest.errors import BadInput
 from tables import read, rows
