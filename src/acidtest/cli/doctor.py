@@ -16,7 +16,7 @@ from rich.text import Text
 from acidtest import __version__
 from acidtest.cli import fleets
 from acidtest.errors import AcidtestError, MachineLacks
-from acidtest.files import find_rig, kernel_text, state_directory
+from acidtest.files import find_rig, kernel_text, rig_version, state_directory
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.words import counted
 
@@ -79,8 +79,6 @@ def _finding(what: str, state: str, detail: str, remedy: str = "") -> Finding:
 
 def rig() -> Finding:
     """Whether there is what drives load."""
-    from acidtest.conductor import rig_version
-
     try:
         return _finding("rig", "ok", f"{rig_version()} ({find_rig()})")
     except AcidtestError as error:

@@ -216,7 +216,7 @@ def _state(offer: dict[str, Any]) -> str:
 
 def _version_in_rig(id: str) -> str:  # noqa: A002
     """Of an engine that is built into the rig, which names it as its makers do."""
-    from acidtest.conductor import rig_version
+    from acidtest.files import rig_version
 
     product = families.product_of_engine(id)
     try:

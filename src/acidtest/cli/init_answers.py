@@ -19,7 +19,7 @@ from acidtest.cli.spans import seconds_of
 from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
 from acidtest.errors import BadInput, not_among
-from acidtest.experiment.reader import FIRST_SERVER
+from acidtest.experiment.servers import FIRST_SERVER
 from acidtest.families import FAMILIES, SERVERS
 from acidtest.place import drives_mounted, machine_facts, place_facts
 from acidtest.place.facts import mounts_now

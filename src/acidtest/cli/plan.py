@@ -120,15 +120,14 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
 
 def _told(planned: Plan) -> list[str]:
     """What is to be known before it runs: of its workloads, and that its repetitions can show nothing."""
-    from acidtest.report.survival_table import not_numbered
-
     told = planning.told_before(planned)
-    of_disk = [cell for cell in planned.cells if cell.place.kind in ("disk", "machine")]
-    if of_disk and not any(cell.workload.CAN_BE_SURVEYED for cell in planned.cells):
-        names = list(dict.fromkeys(cell.workload_name for cell in of_disk))
+    if planned.experiment.asks_for_cuts and not any(cell.workload.CAN_BE_SURVEYED for cell in planned.cells):
+        from acidtest.report.survival_table import not_numbered
+
+        names = list(dict.fromkeys(cell.workload_name for cell in planned.cells))
         told.append(f"acidtest powercut leaves the commits of it {not_numbered(names)}")
     if len(planned.combinations()) <= COMPARED_MAX:
-        from acidtest.question.verdicts import shown_nothing
+        from acidtest.plan.verdicts import shown_nothing
 
         told += [too_few] if (too_few := shown_nothing(planned)) else []
     return told

@@ -33,16 +33,18 @@ def planned(
     ``cuts`` is as in Plan. Shows how it goes when it takes long. Raises BadInput with everything that is wrong.
     """
     from acidtest import conductor, experiment
-    from acidtest.audit.rules import rules
-    from acidtest.finding import check_waivers
 
     problems = Problems()
     read = experiment.read(file, quick=quick, problems=problems)
     plan: Plan | None = None
     with problems.gather(), _no_collecting(), _shown() as tell:
         plan = conductor.planned(part(read), file, problems, cuts=cuts, tell=tell)
-    with problems.gather():
-        check_waivers(read.waive, f"{file}: waive", rules())
+    if read.waive:  # otherwise the rules need not be imported, which takes a tenth of a second
+        from acidtest.audit.rules import rules
+        from acidtest.finding import check_waivers
+
+        with problems.gather():
+            check_waivers(read.waive, f"{file}: waive", rules())
     problems.check()
     assert plan is not None, "without a problem there is a plan"
     return plan

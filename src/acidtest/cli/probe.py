@@ -54,7 +54,7 @@ def probe(
 
     A block device is only looked at, unless --use-device names it.
     """
-    from acidtest import conductor
+    from acidtest.conductor.admission import Devices
     from acidtest.conductor.probe import OVERWRITE_BYTES, is_device, look
     from acidtest.conductor.probe import probe as run_probe
     from acidtest.plan.probe import plan_disk_test, plan_probe
@@ -62,7 +62,7 @@ def probe(
     from acidtest.report.disk_test import print_disk_test
     from acidtest.report.probe import print_report, report
 
-    devices = conductor.Devices.named(use_device or [], erase or [])
+    devices = Devices.named(use_device or [], erase or [])
     widths = [1] if quick else _widths(writers)
     if not (block >= 512 and block <= 1 << 20 and block.bit_count() == 1):
         raise BadInput(f"--block {block}: must be a power of two from 512 to 1048576", "4096 is usual")

@@ -21,7 +21,8 @@ from acidtest.report.numbers import number
 from acidtest.words import counted
 
 if TYPE_CHECKING:
-    from acidtest import conductor, plan
+    from acidtest import plan
+    from acidtest.conductor.watcher import Exploring, Loading, Watcher
     from acidtest.journal import protocol
     from acidtest.journal.models import Forecast, Journal, Recording
 
@@ -43,12 +44,13 @@ def run(
     ] = False,
 ) -> None:
     """Run an experiment; resume it when DIR holds a part of it."""
-    from acidtest import conductor
+    from acidtest.conductor.admission import Devices
+    from acidtest.conductor.run import run as run_cells
     from acidtest.experiment import Experiment
     from acidtest.report.terminal import print_results
 
     console = Console(stderr=json, highlight=False)
-    devices = conductor.Devices.named(use_device or [], erase or [])
+    devices = Devices.named(use_device or [], erase or [])
     if fleet is not None:
         fleets.refuse_devices(fleet, devices)
         with fleets.opened(fleet) as machines:
@@ -60,7 +62,7 @@ def run(
         planned = planning.planned(file, quick=quick, cuts=False, part=Experiment.to_run)
         planning.print_told(planned, console)
         with stop_signals.leaving(stop_signals.GOES_ON), watching(console) as watcher:
-            outcome = conductor.run(
+            outcome = run_cells(
                 planned, file, out, watcher, retry_failed=retry_failed, devices=devices, foretell=foretold
             )
     statuses = {recording.status for recording in outcome.journal.recordings}
@@ -97,7 +99,7 @@ def foretold(journal: Journal, cell: plan.Cell) -> Forecast | None:
 
 
 @contextmanager
-def watching(console: Console) -> Iterator[conductor.Watcher]:
+def watching(console: Console) -> Iterator[Watcher]:
     """Shows on ``console`` how a run goes."""
     watcher = Bars(console) if console.is_terminal else Lines(console)
     try:
@@ -155,12 +157,12 @@ class Lines:
             rows = f", {counted(event.done, 'row')} so far" if event.done else ""
             self._console.print(f"{cell.combination}: still at {event.at}{rows}", soft_wrap=True, markup=False)
 
-    def loading(self, cell: plan.Cell, loading: conductor.Loading) -> None:
+    def loading(self, cell: plan.Cell, loading: Loading) -> None:
         if loading.ended or loading.elapsed_s - self._shown_s >= LOAD_SHOWN_EVERY_S:
             self._shown_s = 0.0 if loading.ended else loading.elapsed_s
             self._console.print(f"{cell.combination}: {_load_text(loading)}", soft_wrap=True, markup=False)
 
-    def exploring(self, cell: plan.Cell, far: conductor.Exploring) -> None:
+    def exploring(self, cell: plan.Cell, far: Exploring) -> None:
         if far.elapsed_s - self._shown_s >= LOAD_SHOWN_EVERY_S or far.elapsed_s < self._shown_s:
             self._shown_s = far.elapsed_s
             self._console.print(f"{cell.combination}: {_exploring_text(far)}", soft_wrap=True, markup=False)
@@ -220,14 +222,14 @@ class Bars(Lines):
         at = f", at {event.at}" if event.at else ""
         self.bars.update(self._cell, completed=event.fraction or 0, status=f"{what}{rate}{at}")
 
-    def loading(self, cell: plan.Cell, loading: conductor.Loading) -> None:
+    def loading(self, cell: plan.Cell, loading: Loading) -> None:
         if loading.ended:
             super().loading(cell, loading)
         assert self._cell is not None
         done = min(1.0, loading.bytes / loading.of_bytes)
         self.bars.update(self._cell, completed=done, status=_load_text(loading))
 
-    def exploring(self, cell: plan.Cell, far: conductor.Exploring) -> None:
+    def exploring(self, cell: plan.Cell, far: Exploring) -> None:
         assert self._cell is not None
         self.bars.update(self._cell, description=cell.id, completed=far.fraction, status=_exploring_text(far))
 
@@ -237,7 +239,7 @@ class Bars(Lines):
         self.bars.update(self._whole, completed=self._done, status=f"{self._so_far(' of ')}, {self._left(left_s)}")
 
 
-def _load_text(loading: conductor.Loading) -> str:
+def _load_text(loading: Loading) -> str:
     speed = f"{number(loading.bytes_per_s / 1e6)} MB/s"
     if loading.ended:
         added = f"{number(loading.added_bytes / 1e6)} MB in {span(loading.elapsed_s)}, {speed}"
@@ -246,7 +248,7 @@ def _load_text(loading: conductor.Loading) -> str:
     return f"loading {number(loading.bytes / 1e6)} of {number(loading.of_bytes / 1e6)} MB, {speed}{left}"
 
 
-def _exploring_text(far: conductor.Exploring) -> str:
+def _exploring_text(far: Exploring) -> str:
     left = f", {span(far.left_s)} left" if far.left_s is not None else ""
     lost = f", {far.lost:,} lost" if far.lost else ""
     outcomes = counted(far.outcomes, "outcome")

@@ -21,7 +21,7 @@ from acidtest.errors import BadInput, MachineLacks
 from acidtest.words import counted
 
 if TYPE_CHECKING:
-    from acidtest.conductor import Wanted
+    from acidtest.conductor.search import Wanted
     from acidtest.experiment import Experiment
     from acidtest.journal.models import Recording
     from acidtest.plan import Plan
@@ -53,7 +53,8 @@ def search(
     ] = False,
 ) -> None:
     """Find the highest rate that holds a limit of latency, and draw latency against load."""
-    from acidtest import conductor
+    from acidtest.conductor.admission import Devices
+    from acidtest.conductor.search import search as search_rates
 
     if fleet is not None:
         raise BadInput(
@@ -71,10 +72,8 @@ def search(
         console.print(line, style="dim", markup=False)
     progress = _Progress(planned)
     with stop_signals.leaving(stop_signals.GOES_ON), _watching(console, planned, progress) as watcher:
-        devices = conductor.Devices.named(use_device or [], erase or [])
-        outcome = conductor.search(
-            planned, file, out, watcher, progress.decide, retry_failed=retry_failed, devices=devices
-        )
+        devices = Devices.named(use_device or [], erase or [])
+        outcome = search_rates(planned, file, out, watcher, progress.decide, retry_failed=retry_failed, devices=devices)
     found, page = show_searches(outcome.journal, out, console, json=json, waivers=planned.experiment.waive)
     broken = [line.search.broken for line in found.lines if line.search.broken]
     if any(one.status == "failed" for one in broken):
@@ -181,7 +180,7 @@ class _Progress:
     def decide(self, recordings: Sequence[Recording]) -> Wanted | None:
         """The next run of the combination that ``recordings`` are of."""
         from acidtest.analysis.search import replayed
-        from acidtest.conductor import Wanted
+        from acidtest.conductor.search import Wanted
 
         found = replayed(recordings, self._asked, self._judge)
         if recordings:

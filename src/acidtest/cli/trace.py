@@ -47,17 +47,22 @@ def trace(
     Firebird the engine's own trace is read too: each statement with its times and pages.
     Without --out databases lie in a directory that is made here and removed in the end.
     """
-    from acidtest import conductor
+    from acidtest.conductor.admission import Devices
+    from acidtest.conductor.run import run
+    from acidtest.experiment.program import refusal
     from acidtest.report.calls import as_json, print_calls
 
-    planned = _few(planning.planned(file, quick=quick).experiment, transactions)
+    asked = planning.planned(file, quick=quick).experiment
+    if asked.program is not None:
+        raise refusal(file, "only the calls of an engine that acidtest starts can be watched")
+    planned = _few(asked, transactions)
     chosen = _chosen(planned, engine or [], cell or [])
     _refuse_unseen(chosen, file)
     console = Console(stderr=json, highlight=False)
-    devices = conductor.Devices.named(use_device or [], erase or [])
+    devices = Devices.named(use_device or [], erase or [])
     leaves = stop_signals.GOES_ON if out is not None else stop_signals.NOTHING_KEPT
     with stop_signals.leaving(leaves), _directory(out) as where, watching(console) as watcher:
-        outcome = conductor.run(chosen, file, where, watcher, devices=devices)
+        outcome = run(chosen, file, where, watcher, devices=devices)
     order = {one.id: position for position, one in enumerate(chosen.combinations())}
     recordings = sorted(
         (one for one in outcome.journal.recordings if one.cell in order), key=lambda one: order[one.cell]

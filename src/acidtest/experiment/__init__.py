@@ -10,7 +10,8 @@ from acidtest.experiment.models import (
 )
 from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.program import ProgramLevel, ProgramSpec
-from acidtest.experiment.reader import complaint, parse, read, server_of
+from acidtest.experiment.reader import complaint, parse, read
+from acidtest.experiment.servers import server_of
 from acidtest.experiment.sizes import Size, size_of
 
 __all__ = [

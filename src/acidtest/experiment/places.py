@@ -283,6 +283,15 @@ def keys_of(deciding: tuple[object, ...]) -> frozenset[str]:
     return frozenset(key for key in known if all(need.met(values) for need in NEEDS.get(key, ())))
 
 
+def acts_at_cuts_only(key: str, value: object) -> bool:
+    """Whether ``value`` of this key of ``[place]`` asks for something that only ``acidtest powercut`` does."""
+    if key == "disk_faults":
+        return any(part.split()[:1] == ["tear"] for part in str(value).split(","))
+    if key == "kind":
+        return value == "machine"
+    return key in OF_CUTS and value != PlaceSpec.model_fields[key].default
+
+
 def without_cuts(faults: str) -> str:
     """Of ``disk_faults`` those that act also where no power is cut."""
     parts = (" ".join(part.split()) for part in faults.split(","))

@@ -11,9 +11,9 @@ from typing import ClassVar
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
+from acidtest.plan.verdicts import shown_nothing
 from acidtest.question.answers import Answers, Chosen, Storage, StorageKind
 from acidtest.question.text import Draft
-from acidtest.question.verdicts import shown_nothing
 from acidtest.words import counted
 
 WARM_UP = 0.2  # of the measurement's length, before it

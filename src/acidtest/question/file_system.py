@@ -7,8 +7,8 @@ from functools import partial
 from typing import ClassVar
 
 from acidtest.errors import BadInput
-from acidtest.experiment.names import SHOWN
 from acidtest.experiment.places import RAW
+from acidtest.names import SHOWN
 from acidtest.question import parts
 from acidtest.question.answers import Answers, StorageKind, listed
 from acidtest.question.base import Question, Sketch

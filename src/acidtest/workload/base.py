@@ -101,7 +101,7 @@ class WorkloadSpec(BaseModel, ABC):
     A workload is a subclass in a module of its own, with its parameters as fields, and an entry in the registry.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
     UNIT: ClassVar[str] = "commits"  # what its rates count
     TRANSACTION: ClassVar[str] = "commits"  # what so many of its transactions are called: "500 pairs"

@@ -42,7 +42,7 @@ LISTED = ", ".join(one.name for one in FORMATS)
 class NotReplayed(BaseModel):
     """Statements that are left out, and why."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     why: str
     count: int
@@ -52,7 +52,7 @@ class NotReplayed(BaseModel):
 class LogFacts(BaseModel):
     """What a log holds."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     format: str
     family: str

@@ -12,7 +12,7 @@ from acidtest.keys import MILLISECONDS, SECONDS, TRANSACTIONS_PER_SECOND, Unset
 
 
 class Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class Stage(Shape):

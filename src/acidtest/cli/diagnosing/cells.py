@@ -16,6 +16,8 @@ from acidtest.cli.experiment_file import assess
 from acidtest.cli.run import watching
 from acidtest.cli.spans import span
 from acidtest.conductor.imported_settings import Carried, carried
+from acidtest.conductor.run import run
+from acidtest.conductor.watcher import Exploring, Loading, Watcher
 from acidtest.engine import Engine
 from acidtest.engine.compare import spoken
 from acidtest.errors import AcidtestError, BadInput, told
@@ -125,7 +127,7 @@ def _run(course: Course, plan: Plan, out: Path) -> Journal:
     until = course.began + GRACE * 60 * course.asked.minutes
     try:
         with watching(course.console) as watcher:
-            return conductor.run(plan, Path("diagnosis.toml"), out, _Until(watcher, until)).journal
+            return run(plan, Path("diagnosis.toml"), out, _Until(watcher, until)).journal
     except _Enough:
         held = reader.read(out / reader.NAME)
         why = f"the time was up after {len(held.recordings):,} of {counted(len(plan.cells), 'cell')}"
@@ -166,7 +168,7 @@ class _Enough(Exception):
 class _Until:
     """Passes on to a watcher how a run goes, and ends it before a cell that would probably end too late."""
 
-    def __init__(self, watcher: conductor.Watcher, until: float) -> None:
+    def __init__(self, watcher: Watcher, until: float) -> None:
         self._watcher, self._until = watcher, until
         self._last, self._began, self._ended = until, time.monotonic(), 0
 
@@ -193,10 +195,10 @@ class _Until:
     def progress(self, cell: Cell, event: Progress) -> None:
         self._watcher.progress(cell, event)
 
-    def loading(self, cell: Cell, loading: conductor.Loading) -> None:
+    def loading(self, cell: Cell, loading: Loading) -> None:
         self._watcher.loading(cell, loading)
 
-    def exploring(self, cell: Cell, far: conductor.Exploring) -> None:
+    def exploring(self, cell: Cell, far: Exploring) -> None:
         self._watcher.exploring(cell, far)
 
     def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None:

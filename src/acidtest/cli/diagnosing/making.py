@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from acidtest import __version__, conductor
+from acidtest import __version__
 from acidtest.analysis.health import AT_RISK, signs
 from acidtest.cli import doctor
 from acidtest.cli.diagnosing.asked import Asked, check_out, database_of, place_of
@@ -22,9 +22,11 @@ from acidtest.cli.diagnosing.keeping import keep
 from acidtest.cli.diagnosing.next import next_of
 from acidtest.cli.probe import Watcher as ProbeWatcher
 from acidtest.cli.spans import span
+from acidtest.conductor.admission import Devices
 from acidtest.conductor.inspect import Options, inspect
 from acidtest.conductor.probe import probe as run_probe
 from acidtest.errors import AcidtestError, BadInput, told
+from acidtest.files import find_rig
 from acidtest.journal.diagnosis import Diagnosis, Doubt, Inside, Processor
 from acidtest.journal.models import Journal, PlaceFacts
 from acidtest.journal.probe import Layer, ProbeRecording
@@ -63,7 +65,7 @@ def make(asked: Asked, console: Console) -> Made:
         raise BadInput(f"--config {asked.config}: is no directory", "name the directory of the configuration and logs")
     if asked.out is not None:
         check_out(asked.out)
-    conductor.find_rig()
+    find_rig()
     return _made(Course(asked, database, place, console))
 
 
@@ -127,7 +129,7 @@ def _probe(course: Course) -> ProbeRecording | None:
     )  # fmt: skip
     try:
         with ProbeWatcher(course.console, len(plan.order)) as watcher:
-            return run_probe(course.place, plan, conductor.Devices(), watcher.say, watcher.steps)
+            return run_probe(course.place, plan, Devices(), watcher.say, watcher.steps)
     except AcidtestError as error:
         course.missing(report.PROBE, told(error))
         return None
