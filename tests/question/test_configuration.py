@@ -14,8 +14,8 @@ from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
 from acidtest.journal.diagnosis import Audited, Database, Inside
 from acidtest.question import Answers, Storage
-from acidtest.question.base import ENOUGH
 from acidtest.question.configuration import CACHE_MB, Configuration, reference
+from acidtest.question.parts import ENOUGH
 from acidtest.question.text import Scalar
 
 

@@ -84,6 +84,11 @@ class Answers:
         return f"results/{self.name}"
 
     @property
+    def engine_names(self) -> str:
+        """ "a", "a and b", "a, b and c"."""
+        return listed(tuple(engine.id for engine in self.engines))
+
+    @property
     def families(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(engine.family for engine in self.engines))
 

@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.families import FAMILIES
 from acidtest.question.answers import Answers, Chosen, OwnSql, Storage, listed
-from acidtest.question.base import ENOUGH, STEADY_S, WARM_UP, Question
 from acidtest.question.text import Line, Scalar, Table
 
+WARM_UP = 0.2  # of the measurement's length, before it
+ENOUGH = REPETITIONS_FOR_INTERVAL
+STEADY_S = 8.0  # from here on the results say whether a rate was steady
 LEVELS = ("none", "os", "drive")  # of durability
 # TPC-B-like: branches, terminals. Fewer branches load sooner; as many terminals as branches wait for each other less.
 TPCB = ((10, 4), (4, 4), (1, 1))
 IN_TURN = "Each combination is run so often, all of them in turn, in an order drawn by lot."
-
-
-def opening(question: Question, answers: Answers, *lines: Line) -> tuple[Line, ...]:
-    """The keys above the tables: those that name the experiment, then ``lines``."""
-    return (
-        Line("name", answers.name),
-        Line("title", question.title(answers)),
-        Line("question", question.asks),
-        *lines,
-    )
 
 
 def repetitions(count: int, each: str = IN_TURN) -> Line:
@@ -214,6 +207,16 @@ def tpcb(scale: int, terminals: int, seconds: float) -> Table:
         ),
         "TPC-B-like: a transaction changes an account, a teller and a branch. Other workloads: "
         "acidtest help docs/WORKLOADS.md; SQL of your own: acidtest help docs/YOUR-WORKLOAD.md.",
+    )
+
+
+def rates(answers: Answers, cache_mb: int, scale: int, terminals: int, seconds: float) -> tuple[Table, ...]:
+    """What is run, with which page caches and where, of a question about rates on one storage."""
+    return (
+        *workloads(answers, scale, terminals, seconds),
+        *caches(answers, cache_mb, terminals),
+        *(place(answers.storage, filesystem(answers)) if answers.own else ()),
+        *servers(answers),
     )
 
 
