@@ -21,7 +21,7 @@ from typing import Any
 from rich.console import Console
 
 from acidtest import __version__, conductor, experiment
-from acidtest.cli.run import Lines
+from acidtest.cli.progress import Lines
 from acidtest.conductor.run import output_of, run
 from acidtest.errors import Problems
 from acidtest.files import find_rig

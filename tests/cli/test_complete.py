@@ -161,5 +161,6 @@ heavy = ("numpy", "scipy", "http.client", "ssl", "cryptography", "jinja2", "vl_c
 print([name for name in heavy if name in sys.modules], file=sys.stderr)
 """
     root = Path(__file__).parents[2]
-    ran = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, cwd=root, timeout=300)
+    command = [sys.executable, "-c", program, *words]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True, timeout=300)
     assert ran.stderr.strip() == "[]"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import factory
 from acidtest.cli import app, init_answers
-from acidtest.cli.run import _outcome_text
+from acidtest.cli.progress import _outcome_text
 from acidtest.errors import BadInput
 from acidtest.report import export
 

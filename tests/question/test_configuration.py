@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from acidtest import conductor, experiment
-from acidtest.cli.diagnosing.which import engine_of, product_of
+from acidtest.cli.diagnosing.subject import engine_of, product_of
 from acidtest.cli.init_answers import chosen
 from acidtest.engine import catalogue
 from acidtest.engine.base import Offer

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from acidtest.cli import complete
+from acidtest.cli.options import Json
 from acidtest.errors import BadInput, CellFailed, Problems, not_among
 from acidtest.words import counted
 
@@ -38,7 +39,6 @@ def _flag(flag: str, said: str) -> Any:
 
 Name = Annotated[str, typer.Argument(help="What the disk is called.", metavar="NAME", autocompletion=complete.disks)]
 Seed = Annotated[int, _option("--seed", "Of what is drawn by lot.", "N", min=0)]
-Json = Annotated[bool, _flag("--json", "Print it as JSON.")]
 SIZE = re.compile(r"(\d+)([KMGT])i?B?", re.IGNORECASE)
 
 

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from acidtest import families
 from acidtest.cli import complete
+from acidtest.cli.options import Json
 from acidtest.errors import AcidtestError
 
 if TYPE_CHECKING:
@@ -29,13 +30,12 @@ Ids = Annotated[list[str], typer.Argument(help=HELP, metavar="ENGINE...", autoco
 Removable = Annotated[
     list[str], typer.Argument(help=HELP, metavar="ENGINE...", autocompletion=complete.installed_engines)
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the engines as JSON, progress on standard error.")]
 
 
 @app.callback()
 def engines(
     context: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """List the engines: version, architecture, where each comes from, whether it is installed, what it lacks. Builds of
     yours that were added are among them."""
@@ -127,7 +127,7 @@ def settings(
     id: Annotated[  # noqa: A002
         str, typer.Argument(help="An engine, installed or not.", metavar="ENGINE", autocompletion=complete.engines)
     ],
-    json: Annotated[bool, typer.Option("--json", help="Print settings and levels as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Show the settings that an experiment may vary, and what each durability level means."""
     from acidtest.engine import catalogue

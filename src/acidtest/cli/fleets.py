@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from acidtest.errors import AcidtestError, BadInput, MachineLacks
 
@@ -18,11 +16,6 @@ if TYPE_CHECKING:
     from acidtest.experiment import Experiment
     from acidtest.fleet.cluster import Fleet, Host
     from acidtest.plan import Plan
-
-FleetFile = Annotated[
-    Path | None,
-    typer.Option("--fleet", help="Use the machines of this file (acidtest help docs/FLEET.md).", metavar="FLEET.toml"),
-]
 
 
 class Machines:

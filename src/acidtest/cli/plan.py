@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from acidtest.cli import complete, fleets, planning
+from acidtest.cli import fleets, planning
+from acidtest.cli.options import ExperimentFile, FleetFile, Json, Quick
 from acidtest.cli.spans import span
 from acidtest.report.headings import headings
 from acidtest.words import counted
@@ -31,11 +32,11 @@ ORDERS = {False: "runs interleaved", True: "cuts one combination after another"}
 
 
 def plan(
-    file: complete.Experiment,
-    quick: Annotated[bool, typer.Option("--quick", help="Plan the experiment at its small size.")] = False,
+    file: ExperimentFile,
+    quick: Quick = False,
     all_: Annotated[bool, typer.Option("--all", help="Show every combination, one a line, however many.")] = False,
-    fleet: fleets.FleetFile = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
+    fleet: FleetFile = None,
+    json: Json = False,
 ) -> None:
     """Show the cells of an experiment, in the order in which they run, and the time they will take."""
     from acidtest import conductor

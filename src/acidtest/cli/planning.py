@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 
+from acidtest.cli.progress import bars
 from acidtest.errors import Problems
 
 if TYPE_CHECKING:
@@ -85,24 +85,18 @@ def _shown() -> Iterator[Tell]:
     """Takes how planning goes, and shows it to a person as soon as it has taken longer than a moment."""
     began = time.monotonic()
     console = Console(stderr=True)
-    bars = Progress(
-        TextColumn("planning"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[status]}"),
-        console=console,
-        transient=True,
-    )
-    task = bars.add_task("", total=None, status="")
+    shown = bars(console)
+    task = shown.add_task("planning", total=None, status="")
 
     def tell(what: str, done: int, total: int) -> None:
-        if not bars.live.is_started:
+        if not shown.live.is_started:
             if not console.is_terminal or time.monotonic() - began < SHOWN_AFTER_S:
                 return
-            bars.start()
-        bars.update(task, completed=done, total=total, status=f"{done:,} of {total:,} {what}")
+            shown.start()
+        shown.update(task, completed=done, total=total, status=f"{done:,} of {total:,} {what}")
 
     try:
         yield tell
     finally:
-        if bars.live.is_started:
-            bars.stop()
+        if shown.live.is_started:
+            shown.stop()

@@ -12,10 +12,12 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, planning, stop_signals
+from acidtest.cli.options import Cuts, ExperimentFile, Json, Only, Out, Quick
 from acidtest.cli.powercut import exit_by_verdicts
 from acidtest.errors import BadInput
 
 if TYPE_CHECKING:
+    from acidtest.experiment import Experiment
     from acidtest.plan import Plan
 
 app = typer.Typer(
@@ -24,12 +26,10 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Quick = Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size, on both machines.")]
-
 
 @app.command()
 def serve(
-    file: complete.Experiment,
+    file: ExperimentFile,
     at: Annotated[
         Path, typer.Option("--at", help="Where the databases lie: on the drive that is to be tried.", metavar="DIR")
     ],
@@ -42,7 +42,7 @@ def serve(
         ),
     ] = "127.0.0.1",
     quick: Quick = False,
-    json: Annotated[bool, typer.Option("--json", help="Print each line that it says as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """On the machine that is to be cut: drive load, pass on what is acknowledged, and look for it after the restart."""
     from acidtest.powercut import plug
@@ -60,13 +60,11 @@ def serve(
 
 @app.command()
 def witness(
-    file: complete.Experiment,
+    file: ExperimentFile,
     server: Annotated[
         str, typer.Option("--server", help="Where acidtest plug serve listens.", metavar="ADDRESS[:PORT]")
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Directory of journal and page. A second call resumes.", metavar="DIR")
-    ],
+    out: Out,
     switch_off: Annotated[
         str | None, typer.Option("--switch-off", help="This cuts the machine's power.", metavar="COMMAND")
     ] = None,
@@ -77,23 +75,16 @@ def witness(
     back_within: Annotated[
         float, typer.Option("--back-within", help="Wait so long for it to come back.", metavar="SECONDS", min=1)
     ] = 600.0,
-    cuts: Annotated[
-        int | None,
-        typer.Option("--cuts", help="Cuts of each combination; by default the repetitions.", min=1, max=1000),
-    ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", help="A combination, as the table names it; may be given again.")
-    ] = None,
+    cuts: Cuts = None,
+    only: Only = None,
     quick: Quick = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """On another machine: keep what is acknowledged, have the power cut at moments drawn by lot, and tell what is gone.
 
     Without --switch-off and --switch-on it says when to pull the plug."""
+    from acidtest.cli.progress import watching
     from acidtest.cli.report import show_cuts
-    from acidtest.cli.run import watching
     from acidtest.powercut import plug
 
     if (switch_off is None) != (switch_on is None):
@@ -130,14 +121,13 @@ guests = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(guests, name="guest")
-Json = Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")]
 Name = Annotated[str, typer.Argument(help="What the guest is called.", metavar="NAME", autocompletion=complete.disks)]
 
 
 @guests.command()
 def create(
     name: Annotated[str, typer.Argument(help="What the guest, and its disk, will be called.", metavar="NAME")],
-    file: complete.Experiment,
+    file: ExperimentFile,
     quick: Quick = False,
     size: Annotated[str, typer.Option("--size", help="How large its disk is.", metavar="SIZE")] = "1G",
     filesystem: Annotated[
@@ -242,7 +232,6 @@ def _told(name: str, state: str, *, json: bool) -> None:
 
 
 def _planned(file: Path, *, quick: bool, cuts: int | None) -> Plan:
-    from acidtest.experiment import Experiment
 
     def to_cut(whole: Experiment) -> Experiment:
         return whole.to_cut().model_copy(update={} if cuts is None else {"repetitions": cuts})

@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, planning, stop_signals
-from acidtest.cli.devices import Erase, UseDevice
+from acidtest.cli.options import Erase, ExperimentFile, Json, PerhapsOut, Quick, RetryFailed, UseDevice
+from acidtest.cli.progress import Bars, Lines
 from acidtest.cli.report import show_searches
-from acidtest.cli.run import Bars, Lines
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput, MachineLacks
 from acidtest.words import counted
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def search(
-    file: complete.Experiment,
+    file: ExperimentFile,
     limit: Annotated[
         str | None,
         typer.Option(
@@ -39,18 +39,14 @@ def search(
             autocompletion=complete.limits,
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Directory of journal and page. A second call resumes.")
-    ] = None,
+    out: PerhapsOut = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say which runs it takes and how long.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size.")] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run runs again that could not run.")] = False,
+    quick: Quick = False,
+    retry_failed: RetryFailed = False,
     use_device: UseDevice = None,
     erase: Erase = None,
     fleet: Annotated[Path | None, typer.Option("--fleet", hidden=True)] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """Find the highest rate that holds a limit of latency, and draw latency against load."""
     from acidtest.conductor.admission import Devices

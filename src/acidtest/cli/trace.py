@@ -16,8 +16,8 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, planning, stop_signals
-from acidtest.cli.devices import Erase, UseDevice
-from acidtest.cli.run import watching
+from acidtest.cli.options import Erase, ExperimentFile, Json, Quick, UseDevice
+from acidtest.cli.progress import watching
 from acidtest.errors import BadInput, not_among
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def trace(
-    file: complete.Experiment,
-    quick: Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size.")] = False,
+    file: ExperimentFile,
+    quick: Quick = False,
     engine: Annotated[
         list[str] | None,
         typer.Option("--engine", help="This engine only.", metavar="ID", autocompletion=complete.engines),
@@ -39,7 +39,7 @@ def trace(
     ] = None,
     use_device: UseDevice = None,
     erase: Erase = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Watch the system calls of each combination of an experiment: files, flags, writes and flushes of a commit.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from acidtest.analysis.diagnosis import Answer
 from acidtest.cli import init_answers
-from acidtest.cli.diagnosing.course import Course
+from acidtest.cli.diagnosing.subject import Course
 from acidtest.cli.experiment_file import assess
 from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError
