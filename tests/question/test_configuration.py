@@ -13,10 +13,10 @@ from acidtest.cli.init_answers import chosen
 from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
 from acidtest.journal.diagnosis import Audited, Database, Inside
+from acidtest.keys import Scalar
 from acidtest.question import Answers, Storage
 from acidtest.question.configuration import CACHE_MB, Configuration, reference
 from acidtest.question.parts import ENOUGH
-from acidtest.question.text import Scalar
 
 
 @pytest.mark.parametrize(

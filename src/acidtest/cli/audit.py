@@ -62,8 +62,7 @@ def audit(
     if path is None:
         raise BadInput("audit: needs a directory", "acidtest audit PATH; acidtest audit --rules lists the rules")
     waivers = {name.strip(): reason.strip() for name, _, reason in (one.partition("=") for one in except_ or [])}
-    if waivers:
-        check_waivers(waivers, "--except", all_rules())
+    check_waivers(waivers, "--except", all_rules() if waivers else ())
     try:
         journals = [path / name for name in NAMES if (path / name).exists()]
     except OSError as error:
@@ -117,11 +116,8 @@ def _of_run(journals: Sequence[Path], waivers: Mapping[str, str]) -> Audited:
     unchecked = doubts.not_shown(held.get(NAME), held.get(CUTS))
     if SEARCH in held and len(held) == 1:
         unchecked = of_run(doubts.claimed(held[SEARCH]))
-    return (
-        Bench(sides=[], read=[(one.name, "journal") for one in journals], broken=broken),
-        in_order(findings),
-        unchecked,
-    )
+    bench = Bench(sides=[], read=[(one.name, "journal") for one in journals], broken=broken)
+    return bench, in_order(findings), unchecked
 
 
 def _of_kit(path: Path, waivers: Mapping[str, str]) -> Audited:

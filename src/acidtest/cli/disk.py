@@ -102,16 +102,10 @@ def create(
     from acidtest.place import disk_service
 
     asked: dict[str, Any] = {
-        "filesystem": filesystem,
-        "mkfs": mkfs,
-        "mount": mount,
-        "disk": disk,
-        "disk_parameters": disk_parameters,
-        "disk_cache_mb": disk_cache_mb,
-        "disk_battery": disk_battery,
-        "disk_sector": disk_sector,
+        "filesystem": filesystem, "mkfs": mkfs, "mount": mount, "disk": disk, "disk_parameters": disk_parameters,
+        "disk_cache_mb": disk_cache_mb, "disk_battery": disk_battery, "disk_sector": disk_sector,
         "disk_medium": disk_medium,
-    }
+    }  # fmt: skip
     size_mb = megabytes(size)
     try:
         spec = PlaceSpec(kind="disk", size_mb=size_mb, **asked)

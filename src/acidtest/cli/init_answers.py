@@ -21,11 +21,11 @@ from acidtest.engine.base import Offer
 from acidtest.errors import BadInput, not_among
 from acidtest.experiment.servers import FIRST_SERVER
 from acidtest.families import FAMILIES, SERVERS
+from acidtest.keys import Scalar
 from acidtest.place import drives_mounted, machine_facts, place_facts
 from acidtest.place.facts import mounts_now
 from acidtest.place.mkfs import can_be_made
 from acidtest.question import QUESTIONS, Answers, Chosen, InForce, Question, Storage, StorageKind, parts, toml
-from acidtest.question.text import Scalar
 
 Answer = TypeVar("Answer")
 TIME = "10m"

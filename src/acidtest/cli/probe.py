@@ -61,14 +61,12 @@ def probe(
 
     devices = Devices.named(use_device or [], erase or [])
     widths, on_device = [1] if quick else _widths(writers), is_device(path)
-    _check(block, seconds, repetitions)
+    _check(block, seconds, repetitions, size_mb)
     if disk_test:
         if on_device:
             raise BadInput(f"{path}: a disk test works on a file", "name a directory on it")
         if (widths, one_file, block) != ([1] if quick else _widths(WRITERS), False, 4096):
             raise BadInput("--writers, --one-file and --block: without effect in a disk test", "leave them out")
-        if not 16 <= (size_mb or DISK_TEST_MB) <= 1 << 20:
-            raise BadInput(f"--size-mb {size_mb}: must be 16 to 1048576")
     elif size_mb is not None:
         raise BadInput("--size-mb: without effect: it is the size of a disk test's file", "add --disk-test")
     console = Console(stderr=json, highlight=False)
@@ -76,7 +74,7 @@ def probe(
         _show(look(path), path, console, json=json)
         return
     _can_write(out)
-    length_s = seconds if seconds is not None else QUICK_SECONDS if quick else SECONDS
+    length_s = seconds or (QUICK_SECONDS if quick else SECONDS)
     seed = seed if seed is not None else random.randrange(1 << 32)
     if disk_test:
         plan = plan_disk_test(seconds=length_s, repetitions=repetitions, seed=seed)
@@ -105,13 +103,15 @@ def _show(recording: recordings.ProbeRecording, path: Path, console: Console, *,
     return summary is None or summary.judgement.verdict != "does not flush"
 
 
-def _check(block: int, seconds: float | None, repetitions: int) -> None:
+def _check(block: int, seconds: float | None, repetitions: int, size_mb: int | None) -> None:
     if not (block >= 512 and block <= 1 << 20 and block.bit_count() == 1):
         raise BadInput(f"--block {block}: must be a power of two from 512 to 1048576", "4096 is usual")
     if seconds is not None and not 0 < seconds <= 86_400:
         raise BadInput(f"--seconds {seconds:g}: must be above 0 and at most 86400")
     if not 1 <= repetitions <= 1000:
         raise BadInput(f"--repetitions {repetitions}: must be 1 to 1000")
+    if size_mb is not None and not 16 <= size_mb <= 1 << 20:
+        raise BadInput(f"--size-mb {size_mb}: must be 16 to 1048576")
 
 
 def _widths(text: str) -> list[int]:

@@ -1,6 +1,5 @@
 """The experiment: the user's TOML file as typed models, with errors that name file, key and remedy."""
 
-from acidtest.experiment.model import Scalar
 from acidtest.experiment.models import (
     Experiment,
     GrowthSpec,
@@ -22,7 +21,6 @@ __all__ = [
     "PlaceSpec",
     "ProgramLevel",
     "ProgramSpec",
-    "Scalar",
     "SearchSpec",
     "Size",
     "complaint",

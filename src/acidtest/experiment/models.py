@@ -10,11 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SecretStr, field_validator
 
 from acidtest.errors import BadInput
-from acidtest.experiment.model import Model, Scalar
 from acidtest.experiment.places import PlaceSpec, acts_at_cuts_only
 from acidtest.experiment.program import ProgramSpec
 from acidtest.journal.protocol import Tls
-from acidtest.keys import PERCENT, Form, Unset
+from acidtest.keys import PERCENT, Form, Model, Scalar, Unset
 from acidtest.limits import Limit, limit_of
 from acidtest.workload import AnyWorkload, own_keys
 

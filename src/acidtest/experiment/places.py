@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from acidtest.experiment.model import Model
 from acidtest.journal.models import DiskFailure
-from acidtest.keys import BYTES, KIB, MIB, SECONDS, Form, Unset
+from acidtest.keys import BYTES, KIB, MIB, SECONDS, Form, Model, Unset
 
 
 class PlaceSpec(Model):

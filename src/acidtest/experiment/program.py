@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from acidtest.errors import BadInput
-from acidtest.experiment.model import Model
 from acidtest.experiment.reading import Reading, shown
-from acidtest.keys import MIB, SECONDS, Form, Unset
+from acidtest.keys import MIB, SECONDS, Form, Model, Unset
 from acidtest.names import BUILD
 
 KIND = "program"  # of its workload, which no file names

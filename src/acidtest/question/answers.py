@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from acidtest.question.text import Scalar
+from acidtest.keys import Scalar
 
 StorageKind = Literal["directory", "loop", "device", "disk"]
 

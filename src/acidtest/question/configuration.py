@@ -14,11 +14,12 @@ from typing import ClassVar
 
 from acidtest.families import FAMILIES
 from acidtest.journal.diagnosis import DURABLE, REFERENCE
+from acidtest.keys import Scalar
 from acidtest.question import parts
 from acidtest.question.answers import Answers, Chosen, StorageKind
 from acidtest.question.base import Question, Rung, Sketch
 from acidtest.question.parts import ENOUGH
-from acidtest.question.text import Draft, Line, Scalar, Table, Value
+from acidtest.question.text import Draft, Line, Table, Value
 
 CACHE_MB = 128  # as of the question of durability: it holds all that is written
 WORKLOADS = ("commits", "tpcb")

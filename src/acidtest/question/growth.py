@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
+from acidtest.keys import Scalar
 from acidtest.plan import Plan
 from acidtest.question import parts
 from acidtest.question.answers import Answers
 from acidtest.question.base import Question, Rung, Sketch
 from acidtest.question.parts import ENOUGH
-from acidtest.question.text import Draft, Line, Scalar, Table
+from acidtest.question.text import Draft, Line, Table
 from acidtest.words import counted
 
 BEND = 6  # sizes, that a bend at memory size takes to show, two of them below it and two above

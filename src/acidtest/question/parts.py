@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.families import FAMILIES
+from acidtest.keys import Scalar
 from acidtest.question.answers import Answers, Chosen, OwnSql, Storage, listed
-from acidtest.question.text import Line, Scalar, Table
+from acidtest.question.text import Line, Table
 
 WARM_UP = 0.2  # of the measurement's length, before it
 ENOUGH = REPETITIONS_FOR_INTERVAL
