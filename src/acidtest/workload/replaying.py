@@ -24,8 +24,7 @@ from acidtest.errors import BadInput
 from acidtest.families import FIREBIRD, MYSQL
 from acidtest.files import state_directory
 from acidtest.formats import regular
-from acidtest.formats.logs import FORMATS, Entry, Format, lines, recognised
-from acidtest.formats.logs.formats import HEAD_BYTES
+from acidtest.formats.logs import FORMATS, HEAD_BYTES, Entry, Format, lines, recognised
 from acidtest.words import counted, harmless
 from acidtest.workload import logged
 
