@@ -352,7 +352,7 @@ def test_an_error_of_the_system_that_nobody_has_foreseen_is_told_in_two_lines(
     monkeypatch.setattr("acidtest.cli.app", Mock(side_effect=OSError(number, why, "/somewhere")))
     assert command("report") == AcidtestError.exit_code
     first, second = capsys.readouterr().err.splitlines()
-    assert first == f"acidtest: /somewhere: {why}" and second.startswith("  mend that; ")
+    assert first == f"acidtest: /somewhere: {why}" and second.startswith("  fix that; ")
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt()])

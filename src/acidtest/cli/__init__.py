@@ -20,7 +20,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from acidtest import __version__
-from acidtest.cli.stop_signals import Stopped, goes_on, heeded, left
+from acidtest.cli.stop_signals import Stopped, goes_on, handled, left
 from acidtest.cli.streams import abandon, guarded, in_utf8
 from acidtest.errors import AcidtestError, OutputLost, told
 from acidtest.words import harmless
@@ -98,7 +98,7 @@ def main() -> None:
     """Entry point of the ``acidtest`` command."""
     in_utf8()
     gc.set_threshold(COLLECTED_AFTER)
-    with guarded(), heeded():
+    with guarded(), handled():
         sys.exit(_outcome())
 
 
@@ -117,7 +117,7 @@ def _outcome() -> int:
                 _complain(f"stopped by {stopped.name}; {left()}")
             return stopped.exit_code
         except OSError as error:  # nothing that was foreseen: it is the machine's all the same
-            raise AcidtestError(told(error), f"mend that; {left()}") from None
+            raise AcidtestError(told(error), f"fix that; {left()}") from None
     except OutputLost as lost:
         abandon()
         with suppress(OutputLost):  # the other stream may be lost as well

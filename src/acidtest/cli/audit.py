@@ -48,7 +48,7 @@ def audit(
     ] = None,
     sarif: Annotated[Path | None, typer.Option("--sarif", help="Also write them as SARIF, for CI systems.")] = None,
 ) -> None:
-    """Look for what makes a benchmark wrong. Exit code 1: by a finding it must not be believed."""
+    """Look for what makes a benchmark wrong. Exit code 1: by a finding it is not reliable."""
     from acidtest.audit import findings_output
     from acidtest.audit.rules import rules as all_rules
     from acidtest.cli.suggested_experiment import instead

@@ -38,7 +38,7 @@ def _flag(flag: str, said: str) -> Any:
 
 
 Name = Annotated[str, typer.Argument(help="What the disk is called.", metavar="NAME", autocompletion=complete.disks)]
-Seed = Annotated[int, _option("--seed", "Of what is drawn by lot.", "N", min=0)]
+Seed = Annotated[int, _option("--seed", "Of what is drawn at random.", "N", min=0)]
 SIZE = re.compile(r"(\d+)([KMGT])i?B?", re.IGNORECASE)
 
 

@@ -62,7 +62,7 @@ class Given:
             wanted["--time"] = self.time is not None
         if missing := [option for option, said in wanted.items() if not said]:
             raise BadInput(
-                f"init: nobody can be asked here, and the command does not say {', '.join(missing)}",
+                f"init: there is no terminal to ask on, and the command does not say {', '.join(missing)}",
                 "give it" if defaults else "give them; with --yes all but --question have a default",
             )
 

@@ -68,7 +68,7 @@ def run(
         raise typer.Exit(1)
     if severe := rendered.results.severe:
         names = ", ".join(dict.fromkeys(finding.rule.name for finding in severe))
-        print(f"By these findings the figures must not be believed: {names}. See above.", file=sys.stderr)
+        print(f"By these findings the figures are not reliable: {names}. See above.", file=sys.stderr)
         raise typer.Exit(1)
     if rendered.page.unwritten:
         raise typer.Exit(MachineLacks.exit_code)

@@ -80,7 +80,7 @@ def search(
         raise typer.Exit(1)
     if found.severe:
         names = ", ".join(dict.fromkeys(finding.rule.name for finding in found.severe))
-        print(f"By these findings the figures must not be believed: {names}. See above.", file=sys.stderr)
+        print(f"By these findings the figures are not reliable: {names}. See above.", file=sys.stderr)
         raise typer.Exit(1)
     if page.unwritten:
         raise typer.Exit(MachineLacks.exit_code)

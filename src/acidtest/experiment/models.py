@@ -74,11 +74,11 @@ class GrowthSpec(Model):
     )
     statistics: bool = Field(default=True, description="Statistics of tables and indexes are taken at each size.")
     held_out: Annotated[
-        list[str], Form("as sizes, each above all of them"), Unset("nothing is foretold before it is measured")
+        list[str], Form("as sizes, each above all of them"), Unset("nothing is predicted before it is measured")
     ] = Field(
         default=[],
         exclude_if=lambda sizes: not sizes,  # so that the digest is the one of before there was such a key
-        description="These sizes are measured last, each after its rate was foretold from the others and written down.",
+        description="These sizes are measured last, each after its rate was predicted from the others and written down.",
     )
 
 

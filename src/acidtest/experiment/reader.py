@@ -72,7 +72,7 @@ def parse(
     try:
         written = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise reading.bad(f"not TOML: {error}", "mend that line") from None
+        raise reading.bad(f"not TOML: {error}", "correct that line") from None
     written = reading.known_keys("", written, TOP_KEYS)
     small = written.pop("quick", None)
     if quick:
@@ -448,7 +448,7 @@ def _level(reading: Reading, factor: str, at: str, level: Any, named: _Named) ->
     if "workload" in settings and settings["workload"] not in named.workloads:
         asked = cut(str(settings["workload"]))
         raise reading.bad(
-            not_among(f"{at}: workload", asked, named.workloads), f"add a table [workload.{asked}] or mend the name"
+            not_among(f"{at}: workload", asked, named.workloads), f"add a table [workload.{asked}] or correct the name"
         )
     if wrong := SHOWN.complaint(name):
         raise reading.bad(f"{at}: found {shown(name)}, {wrong}", remedy)

@@ -90,7 +90,7 @@ def check(plan: Plan, where: str, problems: Problems) -> None:
         if work.rate_per_s is not None:
             refuse(f"{at}.rate_per_s: a search chooses the rates", "leave it out")
         if work.think_ms:
-            refuse(f"{at}.think_ms: a search offers rates, for which nobody thinks", "leave it out")
+            refuse(f"{at}.think_ms: a search offers rates, which have no think time", "leave it out")
         if work.count is not None:
             refuse(f"{at}.count: a search needs runs of a set length", "give duration_s in its place")
         if getattr(work, "keying", False):

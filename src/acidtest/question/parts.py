@@ -17,7 +17,7 @@ STEADY_S = 8.0  # from here on the results say whether a rate was steady
 LEVELS = ("none", "os", "drive")  # of durability
 # TPC-B-like: branches, terminals. Fewer branches load sooner; as many terminals as branches wait for each other less.
 TPCB = ((10, 4), (4, 4), (1, 1))
-IN_TURN = "Each combination is run so often, all of them in turn, in an order drawn by lot."
+IN_TURN = "Each combination is run so often, all of them in turn, in random order."
 
 
 def repetitions(count: int, each: str = IN_TURN) -> Line:
@@ -110,7 +110,7 @@ def measured(seconds: float) -> tuple[Line, ...]:
     """Warm-up and length."""
     said = "Seconds that are not counted, and seconds that are."
     if seconds < STEADY_S:
-        said += f" Below {STEADY_S:g} s nobody can tell whether a rate was steady: the results will say so."
+        said += f" Below {STEADY_S:g} s it cannot be said whether a rate was steady: the results will say so."
     return (
         Line("warmup_s", round(seconds * WARM_UP, 1), said),
         Line("duration_s", seconds),

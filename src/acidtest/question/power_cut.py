@@ -56,7 +56,7 @@ class PowerCut(Question):
     ) -> Draft:
         levels = parts.durabilities(answers, wanted)
         load = (
-            Line("count", COUNT, "A cut falls on one of so many commits, drawn by lot."),
+            Line("count", COUNT, "A cut falls on one of so many commits, drawn at random."),
             *_longer(answers, levels),
             Line("terminals", 4, "Clients at once."),
         )
