@@ -53,9 +53,7 @@ def serve(
     address = plug.Address.named(listen, "--listen")
     plan = _planned(file, quick=quick, cuts=None)
     if not address.is_loopback:
-        say(
-            f"Everybody who reaches {address} can have load driven here, without a password: use a network of your own."
-        )
+        say(f"Anybody who reaches {address} can have load driven here without a password: use a private network.")
     with stop_signals.leaving("no power was cut, and the same command begins anew"):
         plug.serve(plan, file, at, address, say)
 

@@ -173,9 +173,7 @@ def _of_settings(plan: Plan, cell: Cell, engine: Engine, engines: Iterable[Engin
             others_have = any(
                 name in one.setting_specs() for one in engines if one.family == engine.family and one is not engine
             )
-            yield Complaint(
-                error.message, error.remedy or "correct it, or leave it out", of_engine if others_have else ()
-            )
+            yield Complaint(error.message, error.remedy or "correct or remove it", of_engine if others_have else ())
     if error := _refusal(partial(engine.durability, cell.durability, right)):
         # Of the factors that set something of this engine, those that the engine complains of.
         named = {f"{engine.family}.{name}" for name in right if name in error.message}

@@ -78,7 +78,7 @@ class GrowthSpec(Model):
     ] = Field(
         default=[],
         exclude_if=lambda sizes: not sizes,  # so that the digest is the one of before there was such a key
-        description="These sizes are measured last, each after its rate was predicted from the others and written down.",
+        description="These sizes are measured last, each after its rate was predicted from the others and recorded.",
     )
 
 

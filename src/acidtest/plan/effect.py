@@ -133,7 +133,7 @@ def _is_used(plan: Plan, workload: str) -> bool:
 
 
 def _levels_dropped(plan: Plan, factor: str, reached: frozenset[Path]) -> list[Path]:
-    """Of the levels that are in a combination, what they set without effect; the factor alone where all of it is without effect."""
+    """What levels that are in a combination set without effect; the factor alone where nothing of it has one."""
     experiment = plan.experiment.whole or plan.experiment
     without_effect: list[Path] = []
     acts = False

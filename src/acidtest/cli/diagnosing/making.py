@@ -148,7 +148,7 @@ def _inside(course: Course) -> Inside | None:
         return None
     course.say("The database is looked into")
     try:
-        # Reading it whole is left out: that would empty it from the file cache, which slows down the programs that use it.
+        # It is not read whole: that would empty it from the file cache and slow down the programs that use it.
         inspected = inspect(course.asked.database, Options(False, longest_s, pages_s=longest_s), lambda *_: None)
     except AcidtestError as error:
         if course.database.bytes is None and not REFUSED.search(error.message):
