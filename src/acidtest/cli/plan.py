@@ -69,8 +69,8 @@ def _as_json(planned: Plan, seconds: float, largest: Mapping[str, int]) -> Itera
     head: dict[str, object] = {"experiment": planned.experiment.name, "seconds_assumed": round(seconds, 1)}
     if largest:
         head["bytes_needed"] = largest
-    if told := _told(planned):
-        head["told"] = told
+    if notes := _notes(planned):
+        head["told"] = notes
     yield f'{json_.dumps(head)[:-1]}, "cells": ['
     last = len(planned.cells)
     for cell in planned.cells:
@@ -103,7 +103,7 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
     fixed = [f"{factor} {levels[0].name}" for factor, levels in planned.experiment.factors.items() if len(levels) == 1]
     if fixed:
         console.print(f"All with {', '.join(fixed)}.", markup=False)
-    for line in _told(planned):
+    for line in _notes(planned):
         console.print(line, soft_wrap=True, markup=False)
     repetitions = planned.experiment.repetitions
     cut = {cell.workload.CAN_BE_SURVEYED for cell in planned.cells}
@@ -119,19 +119,19 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
         console.print(f"{each}, of up to {most / 1e6:,.0f} MB; its logs and what sorts for its indexes come on top.")
 
 
-def _told(planned: Plan) -> list[str]:
+def _notes(planned: Plan) -> list[str]:
     """What is to be known before it runs: of its workloads, and that its repetitions can show nothing."""
-    told = planning.told_before(planned)
+    notes = planning.notes(planned)
     if planned.experiment.asks_for_cuts and not any(cell.workload.CAN_BE_SURVEYED for cell in planned.cells):
         from acidtest.report.survival_table import not_numbered
 
         names = list(dict.fromkeys(cell.workload_name for cell in planned.cells))
-        told.append(f"acidtest powercut leaves the commits of it {not_numbered(names)}")
+        notes.append(f"acidtest powercut leaves the commits of it {not_numbered(names)}")
     if len(planned.combinations()) <= COMPARED_MAX:
         from acidtest.plan.verdicts import shown_nothing
 
-        told += [too_few] if (too_few := shown_nothing(planned)) else []
-    return told
+        notes += [too_few] if (too_few := shown_nothing(planned)) else []
+    return notes
 
 
 class _Table:

@@ -50,7 +50,7 @@ def planned(
     return plan
 
 
-def told_before(plan: Plan) -> list[str]:
+def notes(plan: Plan) -> list[str]:
     """What is to be known of the plan before it begins; a sentence that several workloads have in common once."""
     from acidtest import conductor
 
@@ -61,9 +61,9 @@ def told_before(plan: Plan) -> list[str]:
     ]
 
 
-def print_told(plan: Plan, console: Console) -> None:
-    """Tell that, each sentence on a line of its own however wide."""
-    for line in told_before(plan):
+def print_notes(plan: Plan, console: Console) -> None:
+    """Print them, each sentence on one line however wide."""
+    for line in notes(plan):
         console.print(line, soft_wrap=True, markup=False)
 
 

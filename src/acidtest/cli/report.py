@@ -21,6 +21,7 @@ from acidtest.errors import BadInput, cannot_write, not_among
 from acidtest.words import counted
 
 if TYPE_CHECKING:
+    from acidtest.finding import Finding
     from acidtest.journal.models import Journal
     from acidtest.journal.probe import ProbeRecording
     from acidtest.report.pictures import Picture
@@ -309,6 +310,14 @@ def _describe(journal: Journal, console: Console, json: bool) -> None:
     for one in export.columns(journal):
         table.add_row(*map(Text, (one.name, export.TYPES[one.type], one.unit, one.says)))
     console.print(table)
+
+
+def exit_if_severe(severe: Sequence[Finding]) -> None:
+    """End the command with code 1 where a finding is severe, and name the rules."""
+    if severe:
+        names = ", ".join(dict.fromkeys(finding.rule.name for finding in severe))
+        print(f"By these findings the figures are not reliable: {names}. See above.", file=sys.stderr)
+        raise typer.Exit(1)
 
 
 def show_probe(recording: ProbeRecording, console: Console, *, json: bool) -> ProbeReport | None:

@@ -41,12 +41,12 @@ def run(
         fleets.refuse_devices(fleet, devices)
         with fleets.opened(fleet) as machines:
             planned = planning.planned(file, quick=quick, cuts=False, part=machines.part(Experiment.to_run))
-            planning.print_told(planned, console)
+            planning.print_notes(planned, console)
             with stop_signals.leaving(stop_signals.GOES_ON), watching(console) as watcher:
                 outcome = machines.run(planned, file, out, watcher, retry_failed=retry_failed)
     else:
         planned = planning.planned(file, quick=quick, cuts=False, part=Experiment.to_run)
-        planning.print_told(planned, console)
+        planning.print_notes(planned, console)
         with stop_signals.leaving(stop_signals.GOES_ON), watching(console) as watcher:
             outcome = run_cells(
                 planned, file, out, watcher, retry_failed=retry_failed, devices=devices, foretell=foretold
@@ -66,10 +66,7 @@ def run(
     if "invalid" in statuses:
         print("Some cells are invalid and have no figure: see above.", file=sys.stderr)
         raise typer.Exit(1)
-    if severe := rendered.results.severe:
-        names = ", ".join(dict.fromkeys(finding.rule.name for finding in severe))
-        print(f"By these findings the figures are not reliable: {names}. See above.", file=sys.stderr)
-        raise typer.Exit(1)
+    report.exit_if_severe(rendered.results.severe)
     if rendered.page.unwritten:
         raise typer.Exit(MachineLacks.exit_code)
 

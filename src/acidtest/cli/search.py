@@ -15,7 +15,7 @@ from rich.console import Console
 from acidtest.cli import complete, planning, stop_signals
 from acidtest.cli.options import Erase, ExperimentFile, Json, PerhapsOut, Quick, RetryFailed, UseDevice
 from acidtest.cli.progress import Bars, Lines
-from acidtest.cli.report import show_searches
+from acidtest.cli.report import exit_if_severe, show_searches
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput, MachineLacks
 from acidtest.words import counted
@@ -78,10 +78,7 @@ def search(
     if broken:
         print("A run is invalid, and without it nothing can be decided: see above.", file=sys.stderr)
         raise typer.Exit(1)
-    if found.severe:
-        names = ", ".join(dict.fromkeys(finding.rule.name for finding in found.severe))
-        print(f"By these findings the figures are not reliable: {names}. See above.", file=sys.stderr)
-        raise typer.Exit(1)
+    exit_if_severe(found.severe)
     if page.unwritten:
         raise typer.Exit(MachineLacks.exit_code)
 
