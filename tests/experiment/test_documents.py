@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 import workloads
-from acidtest import experiment
+from acidtest import experiment, plan
 from acidtest.conductor import plan_of, verify
 from acidtest.errors import Problems
 from acidtest.workload.declared import declared
 
 DOCS = Path(__file__).parents[2] / "docs"
+README = DOCS.parent / "README.md"
 BLOCKS = [
     (page.name, block)
     for page in sorted(DOCS.glob("*.md"))
@@ -52,3 +53,15 @@ def test_an_experiment_in_the_documents_is_accepted(page: str, block: str, tmp_p
     asked = experiment.parse("\n".join([*lines, block]) + workload, page, base=DOCS)
     if not asked.engines:  # builds at paths must be there to be planned
         verify(plan_of(asked), Path(page))
+
+
+def test_the_experiments_in_the_readme_are_read_and_planned(tmp_path: Path) -> None:
+    whole, server = re.findall(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    file = tmp_path / "my.toml"
+    file.write_text(whole)
+    assert len(plan.make(experiment.read(file)).combinations()) == 12
+    # Tables come last in TOML, so what a server needs is put between the name and the workload.
+    file.write_text('name = "mine"\n' + server + "[workload.commits]\ncount = 5\n")
+    read = experiment.read(file)
+    assert (read.servers["mine"].host, read.servers["mine"].schema_name) == ("db.example", "acidtest")
+    assert len(plan.make(read).combinations()) == 1
