@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, streams
-from acidtest.cli.options import Json
+from acidtest.cli.options import Json, option
 from acidtest.cli.report import opened
 from acidtest.errors import BadInput
 from acidtest.words import harmless
@@ -29,24 +29,19 @@ def audit(
     ] = None,
     except_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--except",
-            help="Set a rule's findings aside, with the reason.",
-            metavar="RULE=REASON",
-            autocompletion=complete.rules,
-        ),
+        option("--except", "Set a rule's findings aside, with the reason.", "RULE=REASON", complete.rules),
     ] = None,
-    rules: Annotated[bool, typer.Option("--rules", help="List every rule with its source.")] = False,
+    rules: Annotated[bool, option("--rules", "List every rule with its source.")] = False,
     json: Json = False,
     init: Annotated[
         bool,
-        typer.Option("--init", help="Write a first benchmark.toml into the directory, which says what it compares."),
+        option("--init", "Write a first benchmark.toml into the directory, which says what it compares."),
     ] = False,
     html: Annotated[
         Path | None,
-        typer.Option("--html", help="Also write a page for readers, with what to run instead.", metavar="FILE"),
+        option("--html", "Also write a page for readers, with what to run instead.", "FILE"),
     ] = None,
-    sarif: Annotated[Path | None, typer.Option("--sarif", help="Also write them as SARIF, for CI systems.")] = None,
+    sarif: Annotated[Path | None, option("--sarif", "Also write them as SARIF, for CI systems.")] = None,
 ) -> None:
     """Look for what makes a benchmark wrong. Exit code 1: by a finding it is not reliable."""
     from acidtest.audit import findings_output

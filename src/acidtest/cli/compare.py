@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli.options import Json
+from acidtest.cli.options import Json, option
 from acidtest.cli.report import opened
 from acidtest.errors import BadInput, not_among
 
@@ -25,7 +25,7 @@ def compare(
     b: Annotated[Path, typer.Argument(help="Another directory of the same kind.", metavar="B")],
     ignore: Annotated[
         list[str] | None,
-        typer.Option("--ignore", help="Pair rows that differ in this factor. May be repeated.", metavar="FACTOR"),
+        option("--ignore", "Pair rows that differ in this factor. May be repeated.", "FACTOR"),
     ] = None,
     json: Json = False,
 ) -> None:

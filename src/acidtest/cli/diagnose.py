@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import stop_signals, streams
-from acidtest.cli.options import Json
+from acidtest.cli.options import Json, option
 from acidtest.errors import BadInput
 
 MINUTES = 5.0
@@ -24,22 +24,18 @@ def diagnose(
     ] = None,
     database: Annotated[
         str | None,
-        typer.Option("--database", help="A Firebird or SQLite file, or a server by URL.", metavar="WHERE"),
+        option("--database", "A Firebird or SQLite file, or a server by URL.", "WHERE"),
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option("--config", help="A directory with the engine's configuration and logs.", metavar="DIR"),
+        option("--config", "A directory with the engine's configuration and logs.", "DIR"),
     ] = None,
-    minutes: Annotated[
-        float, typer.Option("--minutes", help="About how long it may take, in all: 0.25 to 60.", metavar="N")
-    ] = MINUTES,
+    minutes: Annotated[float, option("--minutes", "About how long it may take, in all: 0.25 to 60.", "N")] = MINUTES,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Keep the recordings and the next experiment in this new directory."),
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Also write a page to hand over to somebody else.", metavar="FILE")
-    ] = None,
+    html: Annotated[Path | None, option("--html", "Also write a page to hand over to somebody else.", "FILE")] = None,
     json: Json = False,
 ) -> None:
     """It is slow: is it the disk, the file system or the configuration? One report in minutes; nothing is changed.

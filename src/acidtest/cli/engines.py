@@ -17,7 +17,7 @@ from rich.text import Text
 
 from acidtest import families
 from acidtest.cli import complete
-from acidtest.cli.options import Json
+from acidtest.cli.options import Json, option
 from acidtest.errors import AcidtestError
 
 if TYPE_CHECKING:
@@ -83,14 +83,9 @@ def add(
     ],
     family: Annotated[
         str,
-        typer.Option(
-            "--family",
-            help="Which engine it is; told by its files where it is left out.",
-            metavar="FAMILY",
-            autocompletion=complete.families,
-        ),
+        option("--family", "Which engine it is; told by its files where it is left out.", "FAMILY", complete.families),
     ] = "",
-    mode: Annotated[str, typer.Option("--mode", help="Of a Firebird: embedded or server.", metavar="MODE")] = "",
+    mode: Annotated[str, option("--mode", "Of a Firebird: embedded or server.", "MODE")] = "",
     json: Json = False,
 ) -> None:
     """Keep a build of yours for every experiment. It stays where it is, and is looked at again at each use."""

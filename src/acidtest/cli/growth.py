@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli.options import Json, Predict
+from acidtest.cli.options import Json, Predict, option
 from acidtest.cli.report import opened
 from acidtest.errors import BadInput
 from acidtest.words import counted
@@ -32,7 +32,7 @@ def growth(
         Path, typer.Argument(help="A run's directory, or a CSV file of sizes and rates.", metavar="WHERE")
     ],
     predict: Predict = None,
-    memory: Annotated[str | None, typer.Option("--memory", help='Memory of the machine: "16GB".')] = None,
+    memory: Annotated[str | None, option("--memory", 'Memory of the machine: "16GB".')] = None,
     json: Json = False,
 ) -> None:
     """Show what is lost as a database grows, whether there is a knee, and what to expect of other sizes."""

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete
-from acidtest.cli.options import Json
+from acidtest.cli.options import Json, option
 from acidtest.cli.progress import Bar
 from acidtest.cli.spans import seconds_of, span
 
@@ -28,12 +28,12 @@ def inspect(
     ],
     read: Annotated[
         bool | None,
-        typer.Option(
+        option(
             "--read/--no-read",
-            help="Read it whole, cold and warm, to time that; by default unless another program has the file open.",
+            "Time a cold and a warm reading of the whole; by default unless another program has it open.",
         ),
     ] = None,
-    limit: Annotated[str, typer.Option("--limit", help="The longest that each of the two readings takes.")] = LIMIT,
+    limit: Annotated[str, option("--limit", "The longest that each of the two readings takes.")] = LIMIT,
     json: Json = False,
 ) -> None:
     """Tell what a database looks like inside, what is unusual in it and what to do. Nothing is written to it.

@@ -6,14 +6,13 @@ import json as json_
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from acidtest.cli import fleets, planning
-from acidtest.cli.options import ExperimentFile, FleetFile, Json, Quick
+from acidtest.cli.options import ExperimentFile, FleetFile, Json, Quick, option
 from acidtest.cli.spans import span
 from acidtest.report.headings import headings
 from acidtest.words import counted
@@ -34,7 +33,7 @@ ORDERS = {False: "runs interleaved", True: "cuts one combination after another"}
 def plan(
     file: ExperimentFile,
     quick: Quick = False,
-    all_: Annotated[bool, typer.Option("--all", help="Show every combination, one a line, however many.")] = False,
+    all_: Annotated[bool, option("--all", "Show every combination, one a line, however many.")] = False,
     fleet: FleetFile = None,
     json: Json = False,
 ) -> None:

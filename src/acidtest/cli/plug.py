@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, planning, stop_signals
-from acidtest.cli.options import Cuts, ExperimentFile, Json, Only, Out, Quick
+from acidtest.cli.options import Cuts, ExperimentFile, Json, Only, Out, Quick, option
 from acidtest.cli.powercut import exit_by_verdicts
 from acidtest.errors import BadInput
 
@@ -30,15 +30,13 @@ app = typer.Typer(
 @app.command()
 def serve(
     file: ExperimentFile,
-    at: Annotated[
-        Path, typer.Option("--at", help="Where the databases lie: on the drive that is to be tried.", metavar="DIR")
-    ],
+    at: Annotated[Path, option("--at", "Where the databases lie: on the drive that is to be tried.", "DIR")],
     listen: Annotated[
         str,
-        typer.Option(
+        option(
             "--listen",
-            help="Where the witness finds this machine; by default only this machine itself does.",
-            metavar="ADDRESS[:PORT]",
+            "Where the witness finds this machine; by default it must be here.",
+            "ADDRESS[:PORT]",
         ),
     ] = "127.0.0.1",
     quick: Quick = False,
@@ -61,19 +59,13 @@ def serve(
 @app.command()
 def witness(
     file: ExperimentFile,
-    server: Annotated[
-        str, typer.Option("--server", help="Where acidtest plug serve listens.", metavar="ADDRESS[:PORT]")
-    ],
+    server: Annotated[str, option("--server", "Where acidtest plug serve listens.", "ADDRESS[:PORT]")],
     out: Out,
-    switch_off: Annotated[
-        str | None, typer.Option("--switch-off", help="This cuts the machine's power.", metavar="COMMAND")
-    ] = None,
-    switch_on: Annotated[str | None, typer.Option("--switch-on", help="This gives it back.", metavar="COMMAND")] = None,
-    off_for: Annotated[
-        float, typer.Option("--off-for", help="Leave it without power so long.", metavar="SECONDS", min=0)
-    ] = 10.0,
+    switch_off: Annotated[str | None, option("--switch-off", "This cuts the machine's power.", "COMMAND")] = None,
+    switch_on: Annotated[str | None, option("--switch-on", "This gives it back.", "COMMAND")] = None,
+    off_for: Annotated[float, option("--off-for", "Leave it without power so long.", "SECONDS", min=0)] = 10.0,
     back_within: Annotated[
-        float, typer.Option("--back-within", help="Wait so long for it to come back.", metavar="SECONDS", min=1)
+        float, option("--back-within", "Wait so long for it to come back.", "SECONDS", min=1)
     ] = 600.0,
     cuts: Cuts = None,
     only: Only = None,
@@ -129,32 +121,19 @@ def create(
     name: Annotated[str, typer.Argument(help="What the guest, and its disk, will be called.", metavar="NAME")],
     file: ExperimentFile,
     quick: Quick = False,
-    size: Annotated[str, typer.Option("--size", help="How large its disk is.", metavar="SIZE")] = "1G",
+    size: Annotated[str, option("--size", "How large its disk is.", "SIZE")] = "1G",
     filesystem: Annotated[
         str,
-        typer.Option(
-            "--filesystem",
-            help="Make this file system on its disk.",
-            metavar="FILESYSTEM",
-            autocompletion=complete.filesystems,
-        ),
+        option("--filesystem", "Make this file system on its disk.", "FILESYSTEM", complete.filesystems),
     ] = "ext4",
     faults: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fault",
-            help="What its disk does wrong, as acidtest help docs/DISK.md words it. Repeatable.",
-            metavar="FAULT",
-        ),
+        option("--fault", "What its disk does wrong, as acidtest help docs/DISK.md words it. Repeatable.", "FAULT"),
     ] = None,
-    port: Annotated[
-        int, typer.Option("--port", help="It is found at this port of 127.0.0.1.", min=1, max=65535)
-    ] = 7583,
-    memory_mb: Annotated[int, typer.Option("--memory-mb", help="Its memory.", metavar="MIB", min=256)] = 1024,
-    cpus: Annotated[int, typer.Option("--cpus", help="How many processors it has.", min=1)] = 1,
-    accelerator: Annotated[
-        str, typer.Option("--accelerator", help="tcg, which emulates its processor, or kvm.", metavar="KIND")
-    ] = "tcg",
+    port: Annotated[int, option("--port", "It is found at this port of 127.0.0.1.", min=1, max=65535)] = 7583,
+    memory_mb: Annotated[int, option("--memory-mb", "Its memory.", "MIB", min=256)] = 1024,
+    cpus: Annotated[int, option("--cpus", "How many processors it has.", min=1)] = 1,
+    accelerator: Annotated[str, option("--accelerator", "tcg, which emulates its processor, or kvm.", "KIND")] = "tcg",
     json: Json = False,
 ) -> None:
     """Make a guest that runs acidtest plug serve on a simulated disk, and switch it on."""

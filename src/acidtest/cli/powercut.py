@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import fleets, planning, stop_signals
-from acidtest.cli.options import Cuts, FleetFile, Json, Only, PerhapsExperimentFile, PerhapsOut, Quick
+from acidtest.cli.options import Cuts, FleetFile, Json, Only, PerhapsExperimentFile, PerhapsOut, Quick, option
 from acidtest.cli.progress import watching
 from acidtest.cli.report import show_cuts
 from acidtest.errors import BadInput, CellFailed, MachineLacks
@@ -32,15 +32,13 @@ def powercut(
     quick: Quick = False,
     cuts: Cuts = None,
     only: Only = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Make the cut of this seed again.", min=0)] = None,
+    seed: Annotated[int | None, option("--seed", "Make the cut of this seed again.", min=0)] = None,
     replay: Annotated[
-        Path | None, typer.Option("--replay", help="Only inspect the disk in a state file again.", metavar="STATE.json")
+        Path | None, option("--replay", "Only inspect the disk in a state file again.", "STATE.json")
     ] = None,
     smaller: Annotated[
         int | None,
-        typer.Option(
-            "--smaller", help="Try for about SECONDS to make a history that loses smaller.", min=1, metavar="SECONDS"
-        ),
+        option("--smaller", "Try for about SECONDS to make a history that loses smaller.", "SECONDS", min=1),
     ] = None,
     fleet: FleetFile = None,
     json: Json = False,

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import stop_signals
-from acidtest.cli.options import Erase, Json, UseDevice
+from acidtest.cli.options import Erase, Json, UseDevice, option
 from acidtest.cli.progress import Bar
 from acidtest.cli.report import show_probe
 from acidtest.cli.spans import span
@@ -26,25 +26,18 @@ WRITERS = "1,2,4,8,16"
 
 def probe(
     path: Annotated[Path, typer.Argument(help="A directory, or a block device.", metavar="PATH")],
-    seconds: Annotated[float | None, typer.Option("--seconds", help="About how long to measure, in all.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="One writer only, in about ten seconds.")] = False,
-    writers: Annotated[str, typer.Option("--writers", help="Numbers of simultaneous writers, besides one.")] = WRITERS,
-    one_file: Annotated[bool, typer.Option("--one-file", help="All writers on one file, not each on its own.")] = False,
+    seconds: Annotated[float | None, option("--seconds", "About how long to measure, in all.")] = None,
+    quick: Annotated[bool, option("--quick", "One writer only, in about ten seconds.")] = False,
+    writers: Annotated[str, option("--writers", "Numbers of simultaneous writers, besides one.")] = WRITERS,
+    one_file: Annotated[bool, option("--one-file", "All writers on one file, not each on its own.")] = False,
     disk_test: Annotated[
         bool,
-        typer.Option(
-            "--disk-test",
-            help="Instead: reads and writes, sequential and random, past the file cache and through it.",
-        ),
+        option("--disk-test", "Instead: reads and writes, sequential and random, past the file cache and through it."),
     ] = False,
-    size_mb: Annotated[
-        int | None, typer.Option("--size-mb", help="MiB of the disk test's file; 1024 by default.")
-    ] = None,
-    block: Annotated[int, typer.Option("--block", help="Bytes of a block: 512 to 1048576.")] = 4096,
-    repetitions: Annotated[
-        int, typer.Option("--repetitions", help="Fewer than five give no interval and no verdict.")
-    ] = 5,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the data and the order.")] = None,
+    size_mb: Annotated[int | None, option("--size-mb", "MiB of the disk test's file; 1024 by default.")] = None,
+    block: Annotated[int, option("--block", "Bytes of a block: 512 to 1048576.")] = 4096,
+    repetitions: Annotated[int, option("--repetitions", "Fewer than five give no interval and no verdict.")] = 5,
+    seed: Annotated[int | None, option("--seed", "Seed of the data and the order.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep a recording in this directory.")] = None,
     use_device: UseDevice = None,
     erase: Erase = None,

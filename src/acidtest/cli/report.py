@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from acidtest.cli import streams
-from acidtest.cli.options import Json, Predict
+from acidtest.cli.options import Json, Predict, option
 from acidtest.errors import BadInput, cannot_write, not_among
 from acidtest.words import counted
 
@@ -54,15 +54,15 @@ class Page:
         """Write each chart as a file into these directories. Raises BadInput."""
         from acidtest.report import pictures
 
-        for option, directory, write in (("--svg", svg, pictures.write_svg), ("--png", png, pictures.write_png)):
+        for flag, directory, write in (("--svg", svg, pictures.write_svg), ("--png", png, pictures.write_png)):
             if directory is None:
                 continue
             if not self.pictures:
-                raise BadInput(f"{option}: the page has no chart", "look at the tables, or run more cells first")
+                raise BadInput(f"{flag}: the page has no chart", "look at the tables, or run more cells first")
             try:
                 files = write(self.pictures, directory, base)
             except OSError as error:
-                raise cannot_write(directory, error, f"name another {option}") from None
+                raise cannot_write(directory, error, f"name another {flag}") from None
             print(f"{counted(len(files), 'chart')} in {directory}", file=sys.stderr)
 
     def show(self, console: Console, *, json: bool) -> None:
@@ -105,10 +105,10 @@ def render(
 
     journal = _based(opened(directory / NAME), base)
     cuts = directory / CUTS
-    for option, factor in (("--rows", down), ("--columns", across)):
+    for flag, factor in (("--rows", down), ("--columns", across)):
         varied = [name for name, levels in journal.header.factors.items() if len(levels) > 1 and name != "workload"]
         if factor is not None and factor not in varied:
-            raise BadInput(not_among(f"{option}: factor", factor, varied))
+            raise BadInput(not_among(f"{flag}: factor", factor, varied))
     if down is not None and down == across:
         raise BadInput(f"--rows and --columns both name {down}", "name two factors")
     sizes = [bytes_of(size) for size in predict]
@@ -205,33 +205,23 @@ def _written(directory: Path, asked: Path | None, write: Callable[[Path, list[Pi
 
 def report(
     directory: Annotated[Path, typer.Argument(help="The directory that acidtest run wrote to.", metavar="DIR")],
-    csv: Annotated[
-        Path | None, typer.Option("--csv", help="Write one row for each cell as CSV; - is standard output.")
-    ] = None,
-    parquet: Annotated[Path | None, typer.Option("--parquet", help="Write one row for each cell as Parquet.")] = None,
+    csv: Annotated[Path | None, option("--csv", "Write one row for each cell as CSV; - is standard output.")] = None,
+    parquet: Annotated[Path | None, option("--parquet", "Write one row for each cell as Parquet.")] = None,
     describe: Annotated[
-        bool, typer.Option("--describe", help="Print type, unit and meaning of each column of --csv and --parquet.")
+        bool, option("--describe", "Print type, unit and meaning of each column of --csv and --parquet.")
     ] = False,
-    rows: Annotated[str | None, typer.Option("--rows", help="The factor whose levels are the rows of a grid.")] = None,
-    columns: Annotated[str | None, typer.Option("--columns", help="The factor whose levels are its columns.")] = None,
+    rows: Annotated[str | None, option("--rows", "The factor whose levels are the rows of a grid.")] = None,
+    columns: Annotated[str | None, option("--columns", "The factor whose levels are its columns.")] = None,
     predict: Predict = None,
     base: Annotated[
         list[str] | None,
-        typer.Option(
-            "--base",
-            help="Another base (= 100) than the experiment's: engine=sqlite. May be repeated.",
-            metavar="FACTOR=LEVEL",
-        ),
+        option("--base", "Another base (= 100) than the experiment's: engine=sqlite. May be repeated.", "FACTOR=LEVEL"),
     ] = None,
     page: Annotated[
-        Path | None, typer.Option("--page", help="Write the page to this file, not to DIR/report.html.", metavar="FILE")
+        Path | None, option("--page", "Write the page to this file, not to DIR/report.html.", "FILE")
     ] = None,
-    svg: Annotated[
-        Path | None, typer.Option("--svg", help="Write each chart as SVG into this directory.", metavar="DIR")
-    ] = None,
-    png: Annotated[
-        Path | None, typer.Option("--png", help="Write each chart as PNG into this directory.", metavar="DIR")
-    ] = None,
+    svg: Annotated[Path | None, option("--svg", "Write each chart as SVG into this directory.", "DIR")] = None,
+    png: Annotated[Path | None, option("--png", "Write each chart as PNG into this directory.", "DIR")] = None,
     json: Json = False,
 ) -> None:
     """Draw the tables and the page again from the journal; needs no engine, no root, and no right to write there."""
@@ -268,9 +258,9 @@ def report(
 
 def _refuse(options: Mapping[str, object], why: str, remedy: str = "leave {} out") -> None:
     """Raise BadInput where one of these options is given."""
-    for option, given in options.items():
+    for flag, given in options.items():
         if given:
-            raise BadInput(f"{option}: {why}", remedy.format(option))
+            raise BadInput(f"{flag}: {why}", remedy.format(flag))
 
 
 def _show_run(rendered: Rendered, console: Console, json: bool) -> Page:
@@ -292,9 +282,9 @@ def _export(journal: Journal, csv: Path | None, parquet: Path | None) -> None:
         return
     from acidtest.report import export
 
-    for option, path, write in (("--csv", csv, export.to_csv), ("--parquet", parquet, export.to_parquet)):
+    for flag, path, write in (("--csv", csv, export.to_csv), ("--parquet", parquet, export.to_parquet)):
         if path:
-            with streams.written(path, option) as file:
+            with streams.written(path, flag) as file:
                 write(journal, file)
 
 

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, planning, stop_signals
-from acidtest.cli.options import Erase, ExperimentFile, Json, PerhapsOut, Quick, RetryFailed, UseDevice
+from acidtest.cli.options import Erase, ExperimentFile, Json, PerhapsOut, Quick, RetryFailed, UseDevice, option
 from acidtest.cli.progress import Bars, Lines
 from acidtest.cli.report import exit_if_severe, show_searches
 from acidtest.cli.spans import span
@@ -40,7 +40,7 @@ def search(
         ),
     ] = None,
     out: PerhapsOut = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only say which runs it takes and how long.")] = False,
+    plan: Annotated[bool, option("--plan", "Only say which runs it takes and how long.")] = False,
     quick: Quick = False,
     retry_failed: RetryFailed = False,
     use_device: UseDevice = None,

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, planning, stop_signals
-from acidtest.cli.options import Erase, ExperimentFile, Json, Quick, UseDevice
+from acidtest.cli.options import Erase, ExperimentFile, Json, Quick, UseDevice, option
 from acidtest.cli.progress import watching
 from acidtest.errors import BadInput, not_among
 
@@ -30,10 +30,10 @@ def trace(
     quick: Quick = False,
     engine: Annotated[
         list[str] | None,
-        typer.Option("--engine", help="This engine only.", metavar="ID", autocompletion=complete.engines),
+        option("--engine", "This engine only.", "ID", complete.engines),
     ] = None,
-    cell: Annotated[list[str] | None, typer.Option("--cell", help="This combination only.", metavar="ID")] = None,
-    transactions: Annotated[int, typer.Option("--transactions", help="Transactions of each combination.", min=1)] = 100,
+    cell: Annotated[list[str] | None, option("--cell", "This combination only.", "ID")] = None,
+    transactions: Annotated[int, option("--transactions", "Transactions of each combination.", min=1)] = 100,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep the recordings here; databases lie here meanwhile.")
     ] = None,
