@@ -168,11 +168,6 @@ def _normalise(reading: Reading, written: dict[str, Any], base: Path) -> dict[st
     return plain
 
 
-def _keys(table: Any) -> set[str]:
-    """Of what should be a table."""
-    return set(table) if isinstance(table, dict) else set()
-
-
 def _workloads(reading: Reading, written: dict[str, Any], base: Path) -> dict[str, Any]:
     """By name. A table that is none stands in as one of the first kind, for others may name it."""
     if "program" in written:
@@ -227,7 +222,7 @@ def _settings(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     with reading.gather():
         given = reading.table("settings", written.get("settings", {}))
-        for name in _keys(written.get("servers")) & given.keys() - FAMILIES.keys():
+        for name in _table(written.get("servers")).keys() & given.keys() - FAMILIES.keys():
             reading.refuse(
                 f"settings.{cut(name)}: settings are named after a family of engines, and {cut(name)} is a server",
                 f"write {' or '.join(f'[settings.{family}]' for family in SERVERS)}, after the scheme of its URL",
@@ -269,7 +264,7 @@ def _factors(reading: Reading, plain: dict[str, Any], written: dict[str, Any]) -
             remedy = f"write {name} = {one} above the first table, or {name} = {several} under [factors]"
             reading.refuse(f"no {name}", remedy)
     factors.update({name: levels for name, levels in given.items() if name not in factors})
-    servers = _keys(written.get("servers"))
+    servers = _table(written.get("servers")).keys()
     named = _Named(plain["workload"].keys(), servers)
     by_factor: dict[str, Any] = {}
     for name, levels in factors.items():
