@@ -18,9 +18,9 @@ from acidtest.cli.spans import seconds_of
 from acidtest.engine import catalogue
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
+from acidtest.plan.verdicts import repetitions_for_verdicts, shown_nothing
 from acidtest.question import ENOUGH, QUESTIONS, Answers, Fitted, Question, fit, parts
-from acidtest.question.highest_rate import LIMIT
-from acidtest.question.verdicts import repetitions_for_verdicts, shown_nothing
+from acidtest.question.rates import LIMIT
 from questions import FILESYSTEMS, ONE_OF_FAMILY, SERVER, SHOP, STORAGES, answers, assess
 from support import times
 

@@ -15,6 +15,7 @@ from rich.padding import Padding
 
 from acidtest import families
 from acidtest.cli import complete
+from acidtest.cli.options import Json, option
 from acidtest.errors import AcidtestError
 
 if TYPE_CHECKING:
@@ -27,13 +28,12 @@ Ids = Annotated[list[str], typer.Argument(help=HELP, metavar="ENGINE...", autoco
 Removable = Annotated[
     list[str], typer.Argument(help=HELP, metavar="ENGINE...", autocompletion=complete.installed_engines)
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the engines as JSON, progress on standard error.")]
 
 
 @app.callback()
 def engines(
     context: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """List the engines: version, architecture, where each comes from, whether it is installed, what it lacks. Builds of
     yours that were added are among them."""
@@ -81,14 +81,9 @@ def add(
     ],
     family: Annotated[
         str,
-        typer.Option(
-            "--family",
-            help="Which engine it is; told by its files where it is left out.",
-            metavar="FAMILY",
-            autocompletion=complete.families,
-        ),
+        option("--family", "Which engine it is; told by its files where it is left out.", "FAMILY", complete.families),
     ] = "",
-    mode: Annotated[str, typer.Option("--mode", help="Of a Firebird: embedded or server.", metavar="MODE")] = "",
+    mode: Annotated[str, option("--mode", "Of a Firebird: embedded or server.", "MODE")] = "",
     json: Json = False,
 ) -> None:
     """Keep a build of yours for every experiment. It stays where it is, and is looked at again at each use."""
@@ -125,7 +120,7 @@ def settings(
     id: Annotated[  # noqa: A002
         str, typer.Argument(help="An engine, installed or not.", metavar="ENGINE", autocompletion=complete.engines)
     ],
-    json: Annotated[bool, typer.Option("--json", help="Print settings and levels as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Show the settings that an experiment may vary, and what each durability level means."""
     from acidtest.engine import catalogue
@@ -215,7 +210,7 @@ def _state(offer: dict[str, Any]) -> tuple[str, str]:
 
 def _version_in_rig(id: str) -> str:  # noqa: A002
     """Of an engine that is built into the rig, which names it as its makers do."""
-    from acidtest.conductor import rig_version
+    from acidtest.files import rig_version
 
     product = families.product_of_engine(id)
     try:
