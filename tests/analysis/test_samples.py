@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import factory
-from acidtest.analysis.samples import Row, base_of, by_workload, rows, varying
+from acidtest.analysis.pairs import base_of, by_workload
+from acidtest.analysis.samples import Row, rows, varying
 
 RUN = factory.result(rate=50.0)
 

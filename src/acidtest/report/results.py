@@ -16,6 +16,7 @@ from acidtest.analysis.growth.recorded import recorded
 from acidtest.analysis.hosts import Hosts
 from acidtest.analysis.latency import percentiles
 from acidtest.analysis.omission import Omission, omissions
+from acidtest.analysis.pairs import base_of, by_workload
 from acidtest.analysis.risks import LevelRisk, known_faults, level_risks
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import median, ratio, summarise
@@ -235,7 +236,7 @@ def results(
     waivers = journal.header.experiment.get("waive", {}) if waivers is None else waivers
     notes = Notes(waivers)
     tables = []
-    for workload, rows in samples.by_workload(all_rows).items():
+    for workload, rows in by_workload(all_rows).items():
         factors = tuple(samples.varying(rows))
         mine = tuple(c for c in compared if any(c.row is row for row in rows))
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
@@ -322,7 +323,7 @@ def _line(
     compared: Sequence[Comparison],
     notes: Notes,
 ) -> Line:
-    is_base = samples.base_of(row, rows, base) is row
+    is_base = base_of(row, rows, base) is row
     against_base = next((c for c in compared if c.is_base and c.row is row), None)
     ran, rates = row.results, row.goodput_per_s
     classes: Counter[str] = Counter()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
-from acidtest.analysis.samples import base_of
+from acidtest.analysis.pairs import base_of
 from acidtest.analysis.search.recorded import Search, figures, name_of, searches, varying
 from acidtest.analysis.search.run import SearchRun
 from acidtest.analysis.search.steps import Rate, refused_for, unordered
