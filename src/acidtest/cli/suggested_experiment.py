@@ -26,7 +26,7 @@ PAGES = frozenset(("page-size-differs", "buffers-smallest", "buffers-classic", "
 QUESTIONS = {  # of acidtest.question, those that may answer it: what they ask here, and what makes the answer fair
     "build": (
         "Is one of these slower than another?",
-        "With one promise of a commit, page caches of one size, on one drive, repeated in an order drawn by lot.",
+        "With one promise of a commit, page caches of one size, on one drive, repeated in random order.",
     ),
     "page-and-cache": (
         "Which page size and which page cache?",
@@ -38,7 +38,7 @@ QUESTIONS = {  # of acidtest.question, those that may answer it: what they ask h
     ),
     "highest-rate": (
         "Which of these configurations reaches the higher rate?",
-        "With what the sides differ in written under [factors], and all else alike, in an order drawn by lot.",
+        "With what the sides differ in written under [factors], and all else alike, in random order.",
     ),
 }
 
