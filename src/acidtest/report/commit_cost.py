@@ -74,9 +74,7 @@ def table(costs: Sequence[CommitCost]) -> Table:
         costs,
         "commit-cost",
         f"What a commit costs{', and what it is worth' if cut else ''}",
-        explained="writes, flushes and the time in them: of one commit, as acidtest trace counts them."
-        if watched
-        else "",
+        explained=TRACED if watched else "",
         page_explained=explained,
     )
 
