@@ -111,10 +111,6 @@ class SearchResults:
     base: Mapping[str, str]
 
     @property
-    def title(self) -> str:
-        return self.journal.header.title
-
-    @property
     def limit(self) -> str:
         return str(self.journal.header.experiment["search"]["limit"])
 
