@@ -62,11 +62,13 @@ def conduct(
     held = output.held()
     left = output.remaining(plan, held)
     engines = admission.admit(plan, left, conductor, where, devices, watcher)
-    if held and left:
-        admission.refuse_other_builds(held, {cell.engine: engines[cell.engine] for cell in left}, where)
+    needed = dict.fromkeys(cell.engine for cell in left)
+    if held:
+        facts = {id: admission.facts_of(engines[id]) for id in needed}  # noqa: A001
+        admission.refuse_changed_engines(held, facts, where)
     if held and (same := admission.refuse_other_programs(held, engines.values(), where)):
         watcher.doubts(same)
-    if notes := [note for id in dict.fromkeys(cell.engine for cell in left) for note in engines[id].notes()]:  # noqa: A001
+    if notes := [note for id in needed for note in engines[id].notes()]:  # noqa: A001
         watcher.doubts(notes)
     if released := release_leftovers():
         watcher.released(released)
@@ -84,9 +86,9 @@ def conduct(
     ):
         remaining = output.remaining(plan, writer.journal)
         watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
-        needed = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
+        needed_bytes = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
         if remaining:
-            _run(conductor, remaining, engines, parent, needed, writer, watcher, foretell)
+            _run(conductor, remaining, engines, parent, needed_bytes, writer, watcher, foretell)
         return RunOutcome(writer.journal, len(remaining))
 
 

@@ -22,7 +22,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from acidtest.conductor.admission import Devices
+from acidtest.conductor.admission import Devices, refuse_changed_engines
 from acidtest.conductor.conduct import Estimate, RunOutcome, no_room_told
 from acidtest.conductor.output import Output, make_directory
 from acidtest.conductor.run import output_of
@@ -38,7 +38,17 @@ from acidtest.fleet.cluster import Fleet, Host
 from acidtest.fleet.exploration import Explorations
 from acidtest.fleet.host_client import Facts, answered
 from acidtest.fleet.messages import Assignment
-from acidtest.journal.models import HOST, SIZE, Explored, Header, HostRecord, Machine, PlaceFacts, Recording
+from acidtest.journal.models import (
+    HOST,
+    SIZE,
+    EngineFacts,
+    Explored,
+    Header,
+    HostRecord,
+    Machine,
+    PlaceFacts,
+    Recording,
+)
 from acidtest.journal.protocol import Progress
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell, Plan, time_left
@@ -287,6 +297,10 @@ class FleetRun:
         problems.check()
         with problems.gather():
             host_client.refuse_other_engines({host: answer["engines"] for host, answer in answers.items()})
+        with problems.gather():
+            found = {id: facts for answer in answers.values() for id, facts in answer["engines"].items()}  # noqa: A001
+            now = {id: EngineFacts.model_validate(facts) for id, facts in found.items()}  # noqa: A001
+            refuse_changed_engines(self._writer.journal, now, self._where)
         if not self._compares:
             with problems.gather():
                 host_client.refuse_other_devices({host: answer["devices"] for host, answer in answers.items()})

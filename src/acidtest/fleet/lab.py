@@ -191,7 +191,7 @@ class Lab:
                     "free some space there, or name another directory for this host",
                 )
         names = dict.fromkeys(cell.engine for cell in left)
-        engines = {id: self._engines[id].last_facts().model_dump(mode="json") for id in names}  # noqa: A001
+        engines = {id: admission.facts_of(self._engines[id]).model_dump(mode="json") for id in names}  # noqa: A001
         return {"engines": engines, "devices": looked_at}
 
     def _devices(self) -> admission.Devices:
