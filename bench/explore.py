@@ -127,7 +127,7 @@ def _client(directory: Path) -> None:
     with JournalWriter(apart, read(known).header, CUTS) as writer:
         began = time.monotonic()
         for line in lines:
-            writer.append_explored(line)
+            writer.append(line)
             exploration.take(line)
         took_s = time.monotonic() - began
     print(f"answers of {BATCH} states taken and flushed: {len(lines) / took_s:,.0f} a second")

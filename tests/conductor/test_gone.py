@@ -231,7 +231,7 @@ def test_a_finished_run_is_repeated_without_its_engine_and_without_writing(
 ) -> None:
     bench.run(raising(CellFailed("no")))
     monkeypatch.setattr(Sqlite, "_offer", lambda engine: Offer("sqlite", False, "", "", "", "", "install it"))
-    monkeypatch.setattr("acidtest.conductor.conduct.make_directory", Mock(side_effect=AssertionError))
+    monkeypatch.setattr("acidtest.conductor.output.make_directory", Mock(side_effect=AssertionError))
     begins = Mock()
     assert bench.run(raising(GONE), begins=begins) == 0
     begins.assert_called_once_with(3, 3, str(bench.place))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
@@ -14,19 +13,16 @@ from acidtest.conductor import admission
 from acidtest.conductor.admission import Devices
 from acidtest.conductor.base import Begun, Conductor, Looked, Probed, Steps
 from acidtest.conductor.context import RunContext
-from acidtest.conductor.output import Output, make_directory
-from acidtest.conductor.rig import DiskFull
+from acidtest.conductor.output import Output
 from acidtest.conductor.template import Templates
 from acidtest.conductor.verify import verify
 from acidtest.conductor.watcher import Watcher
 from acidtest.conductor.workload_description import described
 from acidtest.engine import Engine
-from acidtest.errors import AcidtestError, BadInput, told
 from acidtest.journal.models import Forecast, Journal
 from acidtest.journal.writer import JournalWriter
 from acidtest.place import DirectoryPlace, Guests, Ledger, machine_facts, place_facts, release_leftovers
 from acidtest.place.lease import leased
-from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan
 
 Foretell = Callable[[Journal, Cell], Forecast | None]  # None where the journal has the forecast, or came too late
@@ -79,41 +75,13 @@ def conduct(
         watcher.begins(len(plan.cells), len(plan.cells), str(parent))
         return RunOutcome(held, 0)
     admission.admit_servers(left, engines, where)
-    make_directory(output.directory)
-    with (
-        no_room_told(output.directory),
-        JournalWriter(output.directory, output.header, output.journal, output.counts) as writer,
-    ):
+    with output.opened() as writer:
         remaining = output.remaining(plan, writer.journal)
         watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
         needed_bytes = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
         if remaining:
             _run(conductor, remaining, engines, parent, needed_bytes, writer, watcher, foretell)
         return RunOutcome(writer.journal, len(remaining))
-
-
-@contextmanager
-def no_room_told(directory: Path) -> Iterator[None]:
-    """Of a run that keeps its recordings in ``directory``: what ends all of it becomes an error for the user.
-
-    Raises BadInput where a disk is full, and AcidtestError for any other OSError.
-    """
-    try:
-        yield
-    except DiskFull as error:
-        raise BadInput(f"the disk is full: {error.message}", "free some space and run the same command again") from None
-    except OSError as error:
-        if is_full(error):
-            raise BadInput(
-                f"{error.filename or directory}: the disk is full",
-                "free some space and run the same command again",
-            ) from None
-        if error.errno == errno.EBUSY:
-            raise AcidtestError(
-                f"{error.filename}: could not be released: {error.strerror}",
-                "end what uses it, run acidtest clean, then the same command again",
-            ) from None
-        raise AcidtestError(told(error), "mend that, and run the same command again") from None
 
 
 class Estimate:
@@ -163,14 +131,14 @@ def _run(
             if isinstance(step, Begun):
                 watcher.cell_begins(step.cell, estimate.seconds(left.values()))
                 if foretell and step.cell.held_out and (forecast := foretell(writer.journal, step.cell)):
-                    writer.append_forecast(forecast)
+                    writer.append(forecast)
                 continue
             if isinstance(step, Probed):
                 writer.append(step.recording)
                 watcher.cell_ended(step.cell, step.recording, estimate.seconds(left.values()))
                 continue
             if isinstance(step, Looked):
-                writer.append_explored(step.explored)
+                writer.append(step.explored)
                 continue
             for recording in step.recordings:
                 writer.append(recording)

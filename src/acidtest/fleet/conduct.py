@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from acidtest.conductor.admission import Devices, refuse_changed_engines
-from acidtest.conductor.conduct import Estimate, RunOutcome, no_room_told
-from acidtest.conductor.output import Output, make_directory
+from acidtest.conductor.conduct import Estimate, RunOutcome
+from acidtest.conductor.output import Output
 from acidtest.conductor.run import output_of
 from acidtest.conductor.search import refuse_search
 from acidtest.conductor.verify import verify
@@ -141,11 +141,7 @@ def conduct(
         return RunOutcome(held, 0)
     found = host_client.facts(fleet, hosts)
     host_client.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
-    make_directory(output.directory)
-    with (
-        no_room_told(output.directory),
-        JournalWriter(output.directory, output.header, output.journal, output.counts) as writer,
-    ):
+    with output.opened() as writer:
         work = (kind or FleetRun)(fleet, found, plan, output, where, watcher, writer, cuts=cuts)
         with work.heard():
             work.admit()
@@ -540,7 +536,7 @@ class FleetRun:
     def _began(self, worker: WorkingHost, answer: Mapping[str, Any]) -> None:
         worker.began = True
         facts = worker.facts
-        self._writer.append_host(
+        self._writer.append(
             HostRecord(
                 name=worker.name,
                 address=worker.host.address,

@@ -168,7 +168,7 @@ class Explorations:
         if new is None:
             return False
         new = new.model_copy(update={"elapsed_s": load.elapsed_s()})
-        self._writer.append_explored(new)
+        self._writer.append(new)
         load.exploration.take(new)
         self._watcher.exploring(load.cell, load.exploration.far(new.elapsed_s))
         return True

@@ -31,9 +31,9 @@ from typing import Any
 
 from acidtest.conductor import Exploring, Loading, admission
 from acidtest.conductor.base import Conductor, Ended, Steps
-from acidtest.conductor.conduct import at_work, leasing, no_room_told
+from acidtest.conductor.conduct import at_work, leasing
 from acidtest.conductor.context import RunContext
-from acidtest.conductor.output import make_directory
+from acidtest.conductor.output import Output
 from acidtest.conductor.probe import probe
 from acidtest.conductor.run import conductor_of
 from acidtest.engine import Engine
@@ -213,13 +213,9 @@ class Lab:
         assert conductor is not None
         if released := release_leftovers():
             self._watcher.released(released)
-        parent = _parent(one.directory)
-        parent.mkdir(parents=True, exist_ok=True)
         out = _kept_at(one.directory, one.run, one.host)
-        make_directory(out)
         self._await_end(out)
-        self._held.enter_context(no_room_told(out))
-        self._writer = self._held.enter_context(JournalWriter(out, one.header, CUTS if one.cuts else NAME))
+        self._writer = self._held.enter_context(Output(out, one.header, CUTS if one.cuts else NAME).opened())
         known = _read_acknowledged(out)
         kept = [recording for recording in self._writer.journal.recordings if recording.cell not in known]
         left = [self._cells[id] for id in one.left if id not in {recording.cell for recording in kept}]  # noqa: A001
@@ -365,7 +361,7 @@ class Lab:
         with self._shared():
             line = made.look(unpacked(request["asked"]), self._host)
         assert self._writer is not None
-        self._writer.append_explored(line)
+        self._writer.append(line)
         return {"explored": line.model_dump_json()}
 
     def reduce(self, request: Mapping[str, Any]) -> dict[str, Any]:

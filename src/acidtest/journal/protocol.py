@@ -917,29 +917,7 @@ Event = Annotated[
     Field(discriminator="event"),
 ]
 
-EVENT: TypeAdapter[
-    Hello
-    | Settings
-    | Progress
-    | Loaded
-    | Checked
-    | Ready
-    | Result
-    | Shared
-    | Observed
-    | Begins
-    | Counted
-    | Sampled
-    | Maintained
-    | Replayed
-    | Probed
-    | Refused
-    | Surveyed
-    | Answered
-    | Pages
-    | Failed
-    | Done
-] = TypeAdapter(Event)
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 # ------------------------------------------------------------------------------- lab <-> the simulated disk
@@ -1111,4 +1089,4 @@ class DiskFailed(Message):
 
 DiskAnswer = Annotated[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed, Field(discriminator="answer")]
 
-DISK_ANSWER: TypeAdapter[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed] = TypeAdapter(DiskAnswer)
+DISK_ANSWER: TypeAdapter[DiskAnswer] = TypeAdapter(DiskAnswer)
