@@ -35,16 +35,12 @@ from acidtest.journal.protocol import (
     Hello,
     Loaded,
     Maintained,
-    Maintenance,
     Observe,
     Observed,
-    ObservedCalls,
     Phase,
     Progress,
-    Replay,
     Replayed,
     Result,
-    RunResult,
     Sampled,
     Settings,
 )
@@ -255,14 +251,14 @@ def run_in_rig(
                     case Checked():
                         outcome.checks_after = event
                     case Result():
-                        outcome.result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
+                        outcome.result = event
                         outcome.steady_wait = wait.record(outcome.result) if wait else None
                         if device:
                             device.measured()
                         if memory:
                             memory.measured(outcome.result)
                     case Observed():
-                        outcome.calls = ObservedCalls.model_validate(event.model_dump(exclude={"event"}))
+                        outcome.calls = event
                     case Begins() if trace:
                         trace.terminals_begin(event)
                     case Counted() if counters:
@@ -270,9 +266,9 @@ def run_in_rig(
                     case Sampled() if figures:
                         outcome.engine_samples = figures.recorded(event)
                     case Maintained():
-                        outcome.maintenance = Maintenance.model_validate(event.model_dump(exclude={"event"}))
+                        outcome.maintenance = event
                     case Replayed():
-                        outcome.replay = Replay.model_validate(event.model_dump(exclude={"event"}))
+                        outcome.replay = event
                     case Answered():
                         asked = questions[event.question]
                         columns = list(asked.columns)

@@ -77,7 +77,7 @@ def drive(
                     moment = ready()
                     rigs[0].go(moment.at_ns)
                 case Result():
-                    result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
+                    result = event
                 case Shared():
                     shared = event
                 case Progress():

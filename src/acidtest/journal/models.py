@@ -815,10 +815,8 @@ class SteadyWait(Record):
     per_s: list[float]  # the rate from news to news, about once a second, from the beginning of the load
 
 
-class Recording(Record):
-    """All that one cell produced."""
-
-    model_config = ConfigDict(populate_by_name=True)
+class RecordedCell(Record):
+    """Which cell a recording is of, what became of it, and with what it was run."""
 
     kind: Literal["recording"] = "recording"
     cell: str  # stable id, unique in the journal
@@ -842,9 +840,16 @@ class Recording(Record):
     settings: list[SettingInForce]
     machine: Machine
     place: PlaceFacts
-    database_bytes: int  # size of the database's files when the run began
-    checks_before: Checked | None
-    checks_after: Checked | None
+
+
+class Observations(Record):
+    """What was observed of a cell, as far as it came."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    database_bytes: int = 0  # size of the database's files when the run began
+    checks_before: Checked | None = None
+    checks_after: Checked | None = None
     load: Loaded | None = None  # how the template was loaded that this cell's database is a copy of
     memory: Memory | None = None  # None where neither a limit nor a start nor a hint was asked for
     # Of a database that grows from size to size. In the file it has the name of before.
@@ -857,7 +862,7 @@ class Recording(Record):
     engine_counts: EngineCounts | None = None
     # None of an engine that is not asked for where it stands, and in older journals.
     engine_samples: EngineSamples | None = None
-    result: RunResult | None  # None when failed before the run ended
+    result: RunResult | None = None  # None when failed before the run ended
     cut: Cut | None = None  # of a power cut
     calls: ObservedCalls | None = None  # None where nobody watched
     # None where nobody watched, of an engine that does not trace statements, and in older journals.
@@ -869,10 +874,14 @@ class Recording(Record):
     # The machine of the server, where the fleet reaches it.
     server_host: ServerHost | None = Field(default=None, exclude_if=lambda host: host is None)
     own_reports: list[OwnReport] = []  # none of a workload whose database reports nothing, and in older journals
-    warnings: list[Warning]
-    engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB
+    warnings: list[Warning] = []
+    engine_log: str = ""  # what the engine wrote to its own log during the cell, cut to 16 KiB
     # What the log says of the time of the measurement, routine included. None in journals of older versions.
     log_lines: list[LogLine] = []
+
+
+class Recording(Observations, RecordedCell):
+    """All that one cell produced. In the file the fields of ``RecordedCell`` come first."""
 
 
 class Header(Record):
