@@ -6,9 +6,7 @@ import os
 from collections.abc import Sequence
 
 from acidtest.engine import Instance
-from acidtest.engine.counters import Counters
-from acidtest.engine.sampling import Figures
-from acidtest.journal.protocol import Job, LoadPhase, Observe, Phase
+from acidtest.journal.protocol import Job, LoadPhase, Phase
 from acidtest.plan import Cell
 from acidtest.workload import WorkloadSpec
 
@@ -20,14 +18,10 @@ def job_for(
     *,
     workload: WorkloadSpec | None = None,
     inspected: bool = False,
-    observe: Observe | None = None,
-    count: Counters | None = None,
-    sample: Figures | None = None,
 ) -> Job:
     """What the rig is to do with ``instance`` for ``cell``.
 
-    ``workload`` is the one in force, where it is not the cell's. With ``inspected`` settings in force are asked for;
-    ``count`` are the engine's own counters that are read, ``sample`` the figures that it is asked for once a second.
+    ``workload`` is the one in force, where it is not the cell's. With ``inspected`` settings in force are asked for.
     """
     return Job(
         seed=cell.seed,
@@ -35,9 +29,6 @@ def job_for(
         workload=(workload or cell.workload).message(),
         inspect=instance.inspections() if inspected else [],
         phases=list(phases),
-        observe=observe,
-        count=count.asked() if count else None,
-        sample=sample.asked() if sample else None,
     )
 
 
