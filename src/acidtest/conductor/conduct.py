@@ -80,7 +80,8 @@ def conduct(
         watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
         needed_bytes = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
         if remaining:
-            _run(conductor, remaining, engines, parent, needed_bytes, writer, watcher, foretell)
+            with at_work(parent, needed_bytes, output.directory, engines, watcher) as context:
+                _run(conductor, remaining, context, writer, foretell)
         return RunOutcome(writer.journal, len(remaining))
 
 
@@ -110,23 +111,13 @@ class Estimate:
 
 
 def _run(
-    conductor: Conductor,
-    cells: Sequence[Cell],
-    engines: Mapping[str, Engine],
-    parent: Path,
-    needed_bytes: int,
-    writer: JournalWriter,
-    watcher: Watcher,
-    foretell: Foretell | None,
+    conductor: Conductor, cells: Sequence[Cell], context: RunContext, writer: JournalWriter, foretell: Foretell | None
 ) -> None:
     left = {cell.id: cell for cell in cells}
     estimate = Estimate(conductor.left_s)
-    who = f"the run into {writer.path.parent}"
+    watcher, who = context.watcher, f"the run into {context.out}"
     shared = partial(leased, alone=False, who=who, tell=lambda line: watcher.doubts([line]))
-    with (
-        at_work(parent, needed_bytes, writer.path.parent, engines, watcher) as context,
-        closing(leasing(conductor.run(cells, context), shared)) as steps,
-    ):
+    with closing(leasing(conductor.run(cells, context), shared)) as steps:
         for step in steps:
             if isinstance(step, Begun):
                 watcher.cell_begins(step.cell, estimate.seconds(left.values()))

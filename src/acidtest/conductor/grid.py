@@ -12,8 +12,8 @@ from acidtest.conductor import foreign
 from acidtest.conductor.base import Begun, Conductor, Ended, Steps
 from acidtest.conductor.cell import measure, read_back, recorded, run_in_rig
 from acidtest.conductor.context import RunContext
-from acidtest.conductor.jobs import load_phase
 from acidtest.conductor.recording import CellOutcome
+from acidtest.conductor.rig import load_phase
 from acidtest.conductor.rig_work import RigWork
 from acidtest.conductor.template import Template, template_bytes, template_keys
 from acidtest.engine import Engine

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.instruments import Instrument
-from acidtest.conductor.jobs import job_for
 from acidtest.conductor.recording import CellOutcome
-from acidtest.conductor.rig import Start, converse
+from acidtest.conductor.rig import Start, converse, job_for
 from acidtest.engine import Instance
 from acidtest.engine.base import Launcher
 from acidtest.journal.models import OwnReport

@@ -17,8 +17,7 @@ from acidtest.analysis.merge import Part, together, told
 from acidtest.conductor.device import CellDevice
 from acidtest.conductor.generators import Brought, Generators, Moment, Served
 from acidtest.conductor.instruments import Instrument
-from acidtest.conductor.jobs import job_for
-from acidtest.conductor.rig import SILENCE_S, Gated, converse
+from acidtest.conductor.rig import SILENCE_S, Gated, converse, job_for
 from acidtest.conductor.rig_work import RigWork
 from acidtest.engine import Instance
 from acidtest.engine.base import Launcher
