@@ -30,6 +30,7 @@ from acidtest.journal.reader import CUTS, explored, read
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell
 from acidtest.powercut import recorded_load
+from acidtest.powercut.conductor import cuts_of
 from acidtest.powercut.coverage import Asked, Budget, Exploration
 from acidtest.powercut.state_file import STATES
 from bench.disk import spread
@@ -90,7 +91,9 @@ def _explored(file: Path, out: Path, workers: int) -> float:
             outcome = powercut.cut_power(plan, file, out, watcher)
         else:
             with cluster.opened(FleetSpec(local=workers, spread="pool"), file) as fleet:
-                outcome = conduct.cut_power(fleet, fleet.hosts(), plan, file, out, watcher)
+                cuts, output = cuts_of(plan, out, only=(), seed=None, command=())
+                task = conduct.Task(cuts, output, file, watcher, cuts=True)
+                outcome = conduct.conduct(fleet, fleet.hosts(), task)
     (recording,) = outcome.journal.recordings
     if recording.cut is None or recording.cut.states is None or recording.cut.verdict != "survived":
         raise SystemExit(f"{recording.status}: {recording.reason or recording.cut}")

@@ -128,7 +128,7 @@ def test_a_host_writes_nothing_outside_of_the_directory_of_the_run(tmp_path: Pat
     out.mkdir()
     (out / "link").symlink_to(tmp_path)
     with pytest.raises(AcidtestError, match="a host sent a file that does not belong into"):
-        FleetRun._keep(Mock(_output=Mock(directory=out)), name, b"")
+        FleetRun._keep(Mock(_task=Mock(output=Mock(directory=out))), name, b"")
 
 
 def test_a_pool_spreads_repetitions(tmp_path: Path, hands: Hands) -> None:

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -37,7 +37,7 @@ from acidtest.fleet import host_client, tasks
 from acidtest.fleet.cluster import Fleet, Host
 from acidtest.fleet.exploration import Explorations
 from acidtest.fleet.host_client import Facts, answered
-from acidtest.fleet.messages import Assignment
+from acidtest.fleet.messages import Assignment, packed
 from acidtest.journal.models import (
     HOST,
     SIZE,
@@ -52,7 +52,7 @@ from acidtest.journal.models import (
 from acidtest.journal.protocol import Progress
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.powercut.conductor import builds_states, cuts_of, earlier
+from acidtest.powercut.conductor import builds_states, earlier
 from acidtest.powercut.state_file import STATES
 from acidtest.words import counted
 
@@ -62,37 +62,20 @@ BUSY_POLL_S = 5.0
 REST_S = 60.0  # without a request: then a host that waits is told that there will be one
 
 
-def run(
-    fleet: Fleet,
-    hosts: Sequence[Host],
-    plan: Plan,
-    where: Path,
-    out: Path,
-    watcher: Watcher,
-    *,
-    retry_failed: bool = False,
-) -> RunOutcome:
-    """As ``conductor.run``, on the hosts of a fleet."""
-    refuse_search(plan, where)
-    return conduct(fleet, hosts, plan, output_of(plan, out, retry_failed=retry_failed), where, watcher, cuts=False)
+@dataclass(frozen=True)
+class Task:
+    """What a fleet is to do: the cells of ``plan`` that ``output`` lacks. ``where`` is the experiment's file."""
 
+    plan: Plan
+    output: Output
+    where: Path
+    watcher: Watcher
+    cuts: bool = False  # its cells are power cuts
 
-def cut_power(
-    fleet: Fleet,
-    hosts: Sequence[Host],
-    plan: Plan,
-    where: Path,
-    out: Path,
-    watcher: Watcher,
-    *,
-    only: Sequence[str] = (),
-    seed: int | None = None,
-    command: Sequence[str] = (),
-) -> RunOutcome:
-    """As ``powercut.cut_power``, on the hosts of a fleet."""
-    refuse_search(plan, where)
-    cuts, output = cuts_of(plan, out, only=only, seed=seed, command=command)
-    return conduct(fleet, hosts, cuts, output, where, watcher, cuts=True)
+    @classmethod
+    def of_run(cls, plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: bool = False) -> Task:
+        """A run into ``out``, as ``conductor.run`` makes it."""
+        return cls(plan, output_of(plan, out, retry_failed=retry_failed), where, watcher)
 
 
 def with_hosts(experiment: Experiment, names: Sequence[str]) -> Experiment:
@@ -110,39 +93,29 @@ def with_hosts(experiment: Experiment, names: Sequence[str]) -> Experiment:
     return experiment.model_copy(update=update)
 
 
-def conduct(
-    fleet: Fleet,
-    hosts: Sequence[Host],
-    plan: Plan,
-    output: Output,
-    where: Path,
-    watcher: Watcher,
-    *,
-    cuts: bool,
-    kind: type[FleetRun] | None = None,
-) -> RunOutcome:
-    """Run the cells of ``plan`` that ``output`` lacks on ``hosts``; with ``cuts`` they are power cuts.
-
-    ``kind`` is the way in which hosts share cells, where it is not that each runs cells of its own.
+def conduct(fleet: Fleet, hosts: Sequence[Host], task: Task, kind: type[FleetRun] | None = None) -> RunOutcome:
+    """Do ``task`` on ``hosts``. ``kind`` is the way in which hosts share cells, where it is not that each runs its own.
 
     Raises what ``conductor.conduct`` raises, with the name of the host it is about, and AcidtestError where no host is
     left that could go on.
     """
-    verify(plan, where)
-    plan = described(plan)
-    _refuse_what_stays_here(plan, where)
+    output, watcher = task.output, task.watcher
+    refuse_search(task.plan, task.where)
+    verify(task.plan, task.where)
+    task = replace(task, plan=described(task.plan))
+    _refuse_what_stays_here(task.plan, task.where)
     held = output.held()
-    left = output.remaining(plan, held)
+    left = output.remaining(task.plan, held)
     if held and held.damaged:
         watcher.doubts([line.told for line in held.damaged])
     if held and not left:
-        watcher.begins(len(plan.cells), len(plan.cells), _named(hosts))
+        watcher.begins(len(task.plan.cells), len(task.plan.cells), _named(hosts))
         host_client.dismiss(fleet, hosts, _id(held.header), [one.cell for one in held.recordings])
         return RunOutcome(held, 0)
     found = host_client.facts(fleet, hosts)
     host_client.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
     with output.opened() as writer:
-        work = (kind or FleetRun)(fleet, found, plan, output, where, watcher, writer, cuts=cuts)
+        work = (kind or FleetRun)(fleet, found, task, writer)
         with work.heard():
             work.admit()
             work.go()
@@ -227,20 +200,10 @@ class WorkingHost:
 class FleetRun:
     """One run over a fleet."""
 
-    def __init__(
-        self,
-        fleet: Fleet,
-        found: Sequence[Facts],
-        plan: Plan,
-        output: Output,
-        where: Path,
-        watcher: Watcher,
-        writer: JournalWriter,
-        *,
-        cuts: bool,
-    ) -> None:
-        self._fleet, self._plan, self._output, self._where = fleet, plan, output, where
-        self._watcher, self._writer, self._cuts = watcher, writer, cuts
+    def __init__(self, fleet: Fleet, found: Sequence[Facts], task: Task, writer: JournalWriter) -> None:
+        self._fleet, self._task, self._writer = fleet, task, writer
+        self._plan, self._watcher = task.plan, task.watcher
+        plan, output, cuts = task.plan, task.output, task.cuts
         journal = writer.journal
         self._header = journal.header
         self._run = _id(self._header)
@@ -248,7 +211,7 @@ class FleetRun:
         self._missing = {cell.id: cell for cell in output.remaining(plan, journal)}
         explored = [cell for cell in self._missing.values() if cuts and builds_states(cell)]
         self._explorations = Explorations(
-            explored, earlier(output, plan) if explored else {}, plan.experiment, writer, watcher, self._keep
+            explored, earlier(output, plan) if explored else {}, plan.experiment, writer, self._watcher, self._keep
         )
         self.ran = 0
         self._took: list[tuple[Cell, float]] = []
@@ -296,7 +259,7 @@ class FleetRun:
         with problems.gather():
             found = {id: facts for answer in answers.values() for id, facts in answer["engines"].items()}  # noqa: A001
             now = {id: EngineFacts.model_validate(facts) for id, facts in found.items()}  # noqa: A001
-            refuse_changed_engines(self._writer.journal, now, self._where)
+            refuse_changed_engines(self._writer.journal, now, self._task.where)
         if not self._compares:
             with problems.gather():
                 host_client.refuse_other_devices({host: answer["devices"] for host, answer in answers.items()})
@@ -310,13 +273,13 @@ class FleetRun:
             host=worker.name,
             plan=Plan(self._plan.experiment, tuple(mine), self._plan.cuts, self._plan.reached),
             left=tuple(cell.id for cell in mine if cell.id in self._missing),
-            cuts=self._cuts,
+            cuts=self._task.cuts,
             header=self._header,
-            where=str(self._where),
+            where=str(self._task.where),
             directory=spec.directory,
             devices=Devices.named(spec.use_devices, spec.erase),
         )
-        return {"do": "admit", "assignment": assignment.packed()}
+        return {"do": "admit", "assignment": packed(assignment)}
 
     def _asked(self, worker: WorkingHost, request: Mapping[str, Any]) -> Any:
         home = self._fleet.spec.of_host(worker.name).home
@@ -552,7 +515,7 @@ class FleetRun:
             )
         )
         kept = [Recording.model_validate_json(line) for line in answer["recordings"]]
-        taken = [one for one in kept if one.cell in self._missing and not self._output.runs_again(one)]
+        taken = [one for one in kept if one.cell in self._missing and not self._task.output.runs_again(one)]
         if taken:
             self._watcher.doubts(
                 [f"{worker.name}: {counted(len(taken), 'cell')} that it had measured taken from there"]
@@ -580,7 +543,7 @@ class FleetRun:
         cut = recording.cut
         if cut is None or cut.state is None:
             return recording
-        state = str(self._output.directory / STATES / Path(cut.state).name)
+        state = str(self._task.output.directory / STATES / Path(cut.state).name)
         return recording.model_copy(update={"cut": cut.model_copy(update={"state": state})})
 
     def _write(self, recording: Recording) -> None:
@@ -594,9 +557,9 @@ class FleetRun:
 
     def _keep(self, name: str, content: bytes) -> None:
         """A file that belongs to a recording, on the drive before it."""
-        path = self._output.directory / name
-        if not path.resolve().is_relative_to(self._output.directory.resolve()):
-            raise AcidtestError(f"{name}: a host sent a file that does not belong into {self._output.directory}")
+        path = self._task.output.directory / name
+        if not path.resolve().is_relative_to(self._task.output.directory.resolve()):
+            raise AcidtestError(f"{name}: a host sent a file that does not belong into {self._task.output.directory}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         fsync_path(path)

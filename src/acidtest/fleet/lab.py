@@ -29,7 +29,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from acidtest.conductor import Exploring, Loading, admission
+from acidtest.conductor import Watcher, admission
 from acidtest.conductor.base import Conductor, Ended, Steps
 from acidtest.conductor.conduct import at_work, leasing
 from acidtest.conductor.context import RunContext
@@ -74,17 +74,14 @@ def tell(event: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-class Watcher:
-    """Tells the client how it goes."""
+class Reporter(Watcher):
+    """Reports to the client how it goes."""
 
     def __init__(self, host: str) -> None:
         self._host, self._told_s = host, 0.0
 
     def _tell(self, event: str, **fields: Any) -> None:
         tell({"event": event, "host": self._host, **fields})
-
-    def begins(self, done: int, total: int, place: str) -> None:
-        pass
 
     def released(self, lines: list[str]) -> None:
         self.doubts([f"left behind by an earlier run: {line}" for line in lines])
@@ -107,15 +104,6 @@ class Watcher:
             self._told_s = now
             self._tell("progress", cell=cell.id, progress=event.model_dump(mode="json"))
 
-    def loading(self, cell: Cell, loading: Loading) -> None:
-        pass
-
-    def exploring(self, cell: Cell, far: Exploring) -> None:
-        pass
-
-    def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None:
-        pass
-
 
 class Lab:
     """One run on this host."""
@@ -133,7 +121,7 @@ class Lab:
         self._explorer: Explorer | None = None  # of crash states of the cell and load in ``_explored``
         self._explored: tuple[str, str] | None = None
         self._explorer_held = ExitStack()
-        self._watcher = Watcher("")
+        self._watcher = Reporter("")
         self.requests: queue.SimpleQueue[str] = queue.SimpleQueue()  # a load from several machines hears more of them
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,8 +156,9 @@ class Lab:
         """Refuse what cannot run here, before anything is made; else what the engines say of themselves."""
         if self._context is not None:  # of a client that is gone: another one goes on with the same run
             self.close()
-        self._assignment = one = Assignment.unpacked(request["assignment"])
-        self._watcher = Watcher(one.host)
+        one: Assignment = unpacked(request["assignment"])
+        self._assignment = one
+        self._watcher = Reporter(one.host)
         plan = one.plan
         self._cells = {cell.id: cell for cell in plan.cells}
         self._conductor = Cuts(plan.experiment) if one.cuts else conductor_of(plan)

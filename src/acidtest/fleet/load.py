@@ -16,13 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from acidtest.conductor.conduct import RunOutcome
-from acidtest.conductor.run import output_of
-from acidtest.conductor.search import refuse_search
-from acidtest.conductor.watcher import Watcher
 from acidtest.errors import AcidtestError, BadInput, CellFailed, not_among
 from acidtest.fleet import host_client, tasks
 from acidtest.fleet.cluster import Fleet, Host
-from acidtest.fleet.conduct import FleetRun, WorkingHost, conduct
+from acidtest.fleet.conduct import FleetRun, Task, WorkingHost, conduct
 from acidtest.fleet.host_client import answered
 from acidtest.journal.protocol import Progress
 from acidtest.plan import Plan
@@ -34,24 +31,14 @@ LEAD_S_EACH = 0.02
 ATTEMPTS = 3  # of one cell, before a host whose lab dies each time is given up
 
 
-def run(
-    fleet: Fleet,
-    hosts: Sequence[Host],
-    plan: Plan,
-    where: Path,
-    out: Path,
-    watcher: Watcher,
-    *,
-    retry_failed: bool = False,
-) -> RunOutcome:
-    """As ``conductor.run``, with the load of each cell from as many hosts of a fleet as the experiment says."""
-    refuse_search(plan, where)
+def conduct_together(fleet: Fleet, hosts: Sequence[Host], task: Task) -> RunOutcome:
+    """As ``conduct``, with the load of each cell from as many hosts as the experiment says."""
+    plan, where = task.plan, task.where
     _refuse_homeless(fleet, plan, where)
     chosen = chosen_of(fleet, hosts, plan.experiment.machines, where)
     if idle := [host.name for host in hosts if host not in chosen]:
-        watcher.doubts([f"not needed: {', '.join(idle)}"])
-    output = output_of(plan, out, retry_failed=retry_failed)
-    return conduct(fleet, chosen, plan, output, where, watcher, cuts=False, kind=_LoadRun)
+        task.watcher.doubts([f"not needed: {', '.join(idle)}"])
+    return conduct(fleet, chosen, task, _LoadRun)
 
 
 def _refuse_homeless(fleet: Fleet, plan: Plan, where: Path) -> None:

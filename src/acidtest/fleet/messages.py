@@ -36,14 +36,6 @@ class Assignment:
     directory: str | None
     devices: Devices
 
-    def packed(self) -> str:
-        return packed(self)
-
-    @staticmethod
-    def unpacked(text: str) -> Assignment:
-        made: Assignment = unpacked(text)
-        return made
-
 
 def packed(value: Any) -> str:
     """As a part of a line of JSON."""
@@ -57,11 +49,11 @@ def unpacked(text: str) -> Any:
 
 def refusal(error: AcidtestError) -> dict[str, Any]:
     """An error, all of its parts, to be raised on the other side."""
+
+    def kind_of(problem: AcidtestError) -> str:
+        return next(name for name, kind in reversed(ERRORS.items()) if isinstance(problem, kind))
+
     return {"errors": [{"kind": kind_of(one), "message": one.message, "remedy": one.remedy} for one in error.problems]}
-
-
-def kind_of(error: AcidtestError) -> str:
-    return next(name for name, kind in reversed(ERRORS.items()) if isinstance(error, kind))
 
 
 def refused(answer: dict[str, Any], host: str) -> list[AcidtestError]:
