@@ -88,7 +88,9 @@ def refuse_changed_engines(held: Journal, engines: Mapping[str, EngineFacts], wh
     for id, now in engines.items():  # noqa: A001
         if now.mode == program.FAMILY:
             continue
-        measured = [one.engine for one in held.recordings if one.engine and one.status != "failed"]
+        measured = [
+            recording.engine for recording in held.recordings if recording.engine and recording.status != "failed"
+        ]
         before = next((facts for facts in measured if facts.id == id and not _is_same_engine(facts, now)), None)
         if before is not None:
             problems.add(
@@ -132,7 +134,9 @@ def refuse_other_programs(held: Journal, engines: Iterable[Engine], where: Path)
     verdicts are repeated as those of the program that is there. Answers what would not have been noticed."""
     notes = []
     for engine in engines:
-        before = [one.engine for one in held.recordings if one.engine and one.status != "failed"]
+        before = [
+            recording.engine for recording in held.recordings if recording.engine and recording.status != "failed"
+        ]
         if not isinstance(engine, Program) or not before:
             continue
         try:

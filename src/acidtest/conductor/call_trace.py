@@ -89,11 +89,11 @@ def with_disk(calls: ObservedCalls, log: Path) -> ObservedCalls:
     began_ns, (_, records) = disk_log.began_ns(log), disk_log.read(log)
     done = [
         (
-            began_ns + one.time_ns,
-            "flush" if one.is_flush else "write",
-            *((None, None) if one.is_flush else (one.at, one.length)),
+            began_ns + record.time_ns,
+            "flush" if record.is_flush else "write",
+            *((None, None) if record.is_flush else (record.at, record.length)),
         )
-        for one in records
+        for record in records
     ]
     return calls.model_copy(update={"typical": joined(calls.typical, done)})
 

@@ -81,7 +81,11 @@ def refuse_search(plan: Plan, where: Path) -> None:
 
 def runs_of(cell: Cell, recordings: Sequence[Recording]) -> list[Recording]:
     """Those of the combination of ``cell``."""
-    return [one for one in recordings if {k: v for k, v in one.levels.items() if k != RATE} == dict(cell.levels)]
+    return [
+        recording
+        for recording in recordings
+        if {k: v for k, v in recording.levels.items() if k != RATE} == dict(cell.levels)
+    ]
 
 
 class Search(Grid):

@@ -110,7 +110,7 @@ def conduct(fleet: Fleet, hosts: Sequence[Host], task: Task, kind: type[FleetRun
         watcher.doubts([line.told for line in held.damaged])
     if held and not left:
         watcher.begins(len(task.plan.cells), len(task.plan.cells), _named(hosts))
-        host_client.dismiss(fleet, hosts, _id(held.header), [one.cell for one in held.recordings])
+        host_client.dismiss(fleet, hosts, _id(held.header), [recording.cell for recording in held.recordings])
         return RunOutcome(held, 0)
     found = host_client.facts(fleet, hosts)
     host_client.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
@@ -220,7 +220,7 @@ class FleetRun:
         self._looked = 0.0
         in_items = [cell for cell in self._missing.values() if not (cuts and builds_states(cell))]
         pool: deque[list[Cell]] = deque(items(in_items, cuts=cuts))
-        self._workers = [WorkingHost(one, one.host, self._queue_of(one, pool)) for one in found]
+        self._workers = [WorkingHost(facts, facts.host, self._queue_of(facts, pool)) for facts in found]
         self._futures: dict[Any, WorkingHost] = {}
 
     def _queue_of(self, one: Facts, pool: deque[list[Cell]]) -> deque[list[Cell]]:
@@ -287,14 +287,14 @@ class FleetRun:
 
     def _awaited(self, worker: WorkingHost, future: Any, request: Mapping[str, Any]) -> dict[str, Any]:
         """Its answer; asked again as long as another run has the machine."""
-        is_told = False
-        while "busy" in (told := json.loads(self._fleet.awaited(worker.host, future))):
-            if not is_told:
-                is_told = True
-                self._watcher.doubts([_has_another_run(worker, told)])
+        is_reported = False
+        while "busy" in (reply := json.loads(self._fleet.awaited(worker.host, future))):
+            if not is_reported:
+                is_reported = True
+                self._watcher.doubts([_has_another_run(worker, reply)])
             time.sleep(BUSY_POLL_S)
             future = self._asked(worker, request)
-        return answered(worker.host, told)
+        return answered(worker.host, reply)
 
     def go(self) -> None:
         """All cells that are left. In the end every host that is there has released what was made for the run."""
@@ -360,7 +360,7 @@ class FleetRun:
 
         A time for it begins when all hosts that are there are ready: what they measure beforehand is measured alone.
         """
-        are_ready = all(one.began or one.failed or one.gone_since is not None for one in self._workers)
+        are_ready = all(worker.began or worker.failed or worker.gone_since is not None for worker in self._workers)
         worker.explores = self._explorations.request(worker.name) if are_ready else None
         for recording in self._explorations.ended():
             self._write(recording)
@@ -446,7 +446,7 @@ class FleetRun:
 
     def _is_back(self, worker: WorkingHost) -> bool:
         assert worker.gone_since is not None
-        host = next((one for one in self._fleet.hosts() if one.name == worker.name), None)
+        host = next((host for host in self._fleet.hosts() if host.name == worker.name), None)
         if host is not None:
             worker.host = host
             return True
@@ -463,19 +463,19 @@ class FleetRun:
     def _ended(self, worker: WorkingHost, future: Any) -> None:
         try:
             # Where the worker died after it had answered, Dask would run the task again, on a worker that is not there.
-            told = json.loads(self._fleet.awaited(worker.host, future))
+            reply = json.loads(self._fleet.awaited(worker.host, future))
         except CellFailed:
             self._gone(worker)
             return
-        if "busy" in told:  # its own lab ended, and another run was quicker
+        if "busy" in reply:  # its own lab ended, and another run was quicker
             if worker.admitted:
-                self._watcher.doubts([_has_another_run(worker, told)])
+                self._watcher.doubts([_has_another_run(worker, reply)])
             worker.give_back()
             self._explorations.gone(worker.name)
             worker.not_before = time.monotonic() + BUSY_POLL_S
             return
         try:
-            answer = answered(worker.host, told)
+            answer = answered(worker.host, reply)
         except AcidtestError as error:
             worker.failed = error
             self._watcher.doubts([error.message])
@@ -515,7 +515,11 @@ class FleetRun:
             )
         )
         kept = [Recording.model_validate_json(line) for line in answer["recordings"]]
-        taken = [one for one in kept if one.cell in self._missing and not self._task.output.runs_again(one)]
+        taken = [
+            recording
+            for recording in kept
+            if recording.cell in self._missing and not self._task.output.runs_again(recording)
+        ]
         if taken:
             self._watcher.doubts(
                 [f"{worker.name}: {counted(len(taken), 'cell')} that it had measured taken from there"]
@@ -613,8 +617,8 @@ class FleetRun:
 END_S = 60.0
 
 
-def _has_another_run(worker: WorkingHost, told: Mapping[str, Any]) -> str:
-    return f"waiting for {worker.name}, which another run has (run {told['busy']})"
+def _has_another_run(worker: WorkingHost, reply: Mapping[str, Any]) -> str:
+    return f"waiting for {worker.name}, which another run has (run {reply['busy']})"
 
 
 def _seconds(recording: Recording) -> float:

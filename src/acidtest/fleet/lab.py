@@ -225,10 +225,10 @@ class Lab:
 
         Raises BadInput where it does not end.
         """
-        end, is_told = time.monotonic() + IDLE_S, False
+        end, is_reported = time.monotonic() + IDLE_S, False
         while _is_at_work(out):
-            if not is_told:
-                is_told = True
+            if not is_reported:
+                is_reported = True
                 self._watcher.doubts(["waiting for the lab that was at work there before, which releases what it made"])
             if time.monotonic() > end:
                 raise BadInput(f"{out}: another acidtest is writing here", "end it, and run the same command again")
@@ -249,7 +249,7 @@ class Lab:
                 hashlib.sha256(block).digest()
                 took.append(time.perf_counter() - began)
             probed = probe(place, plan, admission.Devices(), self._watcher.doubts, lambda done, left: None).of(0)
-        flushes = statistics.median([one.writes_per_s for one in probed]) if probed else None
+        flushes = statistics.median([result.writes_per_s for result in probed]) if probed else None
         return {"hash_mb_per_s": HASHED / 1e6 / statistics.median(took), "flushes_per_s": flushes}
 
     def _alone(self, *, beside_own: bool = False) -> Any:
@@ -511,7 +511,7 @@ def _unacknowledged(out: Path) -> list[str]:
     waiting: list[str] = []
     for name in (NAME, CUTS):
         if (out / name).exists() and (out / name).stat().st_size:
-            waiting += [one.cell for one in read(out / name).recordings if one.cell not in known]
+            waiting += [recording.cell for recording in read(out / name).recordings if recording.cell not in known]
     return waiting
 
 

@@ -186,17 +186,17 @@ class _LoadRun(FleetRun):
             super()._ended(worker, future)
             return
         try:
-            told = json.loads(self._fleet.awaited(worker.host, future))
+            reply = json.loads(self._fleet.awaited(worker.host, future))
         except CellFailed:
             self._gone(worker)
             return
-        if "died" in told and self._may_come_again():
+        if "died" in reply and self._may_come_again():
             self._gone(worker)
             return
-        if "busy" in told:
+        if "busy" in reply:
             super()._ended(worker, future)
             return
-        if told.get("answer", {}).get("abandoned"):
+        if reply.get("answer", {}).get("abandoned"):
             self._abandon(f"{worker.name} gave up")
             worker.give_back()
             return
@@ -204,21 +204,21 @@ class _LoadRun(FleetRun):
             super()._ended(worker, future)
             self._abandon(f"{worker.name} has ended the cell")
             return
-        self._generated(worker, told)
+        self._generated(worker, reply)
 
     def _may_come_again(self) -> bool:
         cell = self._leader.left[0].id if self._leader.left else ""
         self._deaths[cell] = self._deaths.get(cell, 0) + 1
         return self._deaths[cell] < ATTEMPTS
 
-    def _generated(self, worker: WorkingHost, told: Mapping[str, Any]) -> None:
+    def _generated(self, worker: WorkingHost, reply: Mapping[str, Any]) -> None:
         """A part has come, or it will not come."""
         if self._is_abandoned:
             return
         try:
-            self._brought[worker.name] = answered(worker.host, told)["brought"]
+            self._brought[worker.name] = answered(worker.host, reply)["brought"]
             if len(self._brought) == len(self._partners):
-                self._say(self._leader, "parts", parts=[self._brought[one.name] for one in self._partners])
+                self._say(self._leader, "parts", parts=[self._brought[worker.name] for worker in self._partners])
         except AcidtestError as error:
             with contextlib.suppress(CellFailed):
                 self._say(self._leader, "fail", why=error.message)

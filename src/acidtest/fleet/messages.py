@@ -53,7 +53,12 @@ def refusal(error: AcidtestError) -> dict[str, Any]:
     def kind_of(problem: AcidtestError) -> str:
         return next(name for name, kind in reversed(ERRORS.items()) if isinstance(problem, kind))
 
-    return {"errors": [{"kind": kind_of(one), "message": one.message, "remedy": one.remedy} for one in error.problems]}
+    return {
+        "errors": [
+            {"kind": kind_of(problem), "message": problem.message, "remedy": problem.remedy}
+            for problem in error.problems
+        ]
+    }
 
 
 def refused(answer: dict[str, Any], host: str) -> list[AcidtestError]:

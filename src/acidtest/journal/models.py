@@ -76,7 +76,7 @@ class BuildFacts(Record):
 
     file: str  # the program or library that is the engine
     sha256: str  # of that file
-    options: list[str]  # how it was built, as it tells it itself
+    options: list[str]  # how it was built, as it reports it itself
     series: str  # the id of the engine that acidtest took it for: "postgresql-18"
 
 
@@ -88,7 +88,7 @@ class EngineFacts(Record):
     mode: str  # "embedded", "SuperServer", ...
     # None of an engine that acidtest brings, or of the system's; left out there, as version 0.1 wrote it.
     build: BuildFacts | None = Field(default=None, exclude_if=lambda build: build is None)
-    # Of a program of the user's that tells no version: the files that its commands name, and the SHA-256 of each.
+    # Of a program of the user's that reports no version: the files that its commands name, and the SHA-256 of each.
     files: dict[str, str] = Field(default={}, exclude_if=lambda files: not files)
 
     @property
@@ -260,7 +260,7 @@ class TableStatistics(Record):
 
 
 class IndexStatistics(Record):
-    """One index; a table that is stored in its primary key's index is told as that index too."""
+    """One index; a table that is stored in its primary key's index is listed as that index too."""
 
     name: str  # lower case
     table: str
@@ -465,7 +465,7 @@ class TracedStatement(Record):
 
 
 class TracedStatements(Record):
-    """What a trace session of the engine told of the terminals' sessions, warm-up included."""
+    """What a trace session of the engine reported of the terminals' sessions, warm-up included."""
 
     source: str  # "Firebird's trace API"
     not_traced: str | None  # why there is nothing; ``statements`` is empty then
@@ -487,7 +487,7 @@ Verdict = Literal["survived", "lost", "unknown"]
 
 
 class Fate(Record):
-    """What became of numbered transactions in a power cut."""
+    """The fate of numbered transactions in a power cut."""
 
     acknowledged: int  # before the cut
     present: int  # of those, whole in the database
@@ -520,10 +520,10 @@ class States(Record):
     writes: int  # in the log, from the start of the load
     flushes: int
     shortest: str | None  # file of the failing state that departs least from the disk as it was; --replay runs it again
-    # None in older journals, which do not tell these.
+    # None in older journals, which lack these.
     images: int | None = None  # different contents of the disk among them
     outcomes: int | None = None  # different ends that recovery came to
-    drawn: int | None = None  # of those looked at, the ones drawn by lot
+    drawn: int | None = None  # of those looked at, the ones drawn at random
     # The decimal logarithm of how many images a cut during this load could have left, counted for each moment: at most.
     legal_log10: float | None = None
     drawn_outcomes_once: int | None = None  # of the ends that drawn states came to, those that came up once
@@ -665,7 +665,7 @@ class RecoveryOutcome(Record):
 
     verdict: Verdict
     unannounced: bool  # it lost what neither level nor drive announces
-    damaged: bool  # as ``Cut.damage`` tells
+    damaged: bool  # as in ``Cut.damage``
     found: str  # in words: of the file system, the database and the commits
     checks: dict[str, Verdict]
 
@@ -683,20 +683,20 @@ class FailingState(Record):
 
 
 class Forecast(Record):
-    """What was foretold of a held-out size of a series, before anything of it was loaded."""
+    """What was predicted of a held-out size of a series, before anything of it was loaded."""
 
     kind: Literal["forecast"] = "forecast"
     written_at: str
     levels: dict[str, str]  # factor -> level of the series: all but the size
     size: str  # as the experiment has it
-    bytes: float | None  # for which it was foretold; None where nobody can say how many that will be
-    rate_per_s: float | None = None  # of the model that foresees best; None where it was refused
+    bytes: float | None  # for which it was predicted; None where nobody can say how many that will be
+    rate_per_s: float | None = None  # of the model that predicts best; None where it was refused
     low: float | None = None  # ends of the 95 % interval, over all plausible models
     high: float | None = None
     model: str | None = None
-    measured: list[str]  # the sizes that it was foretold from
+    measured: list[str]  # the sizes that it was predicted from
     doubts: list[str] = []
-    refused: str | None = None  # why nothing was foretold
+    refused: str | None = None  # why nothing was predicted
 
 
 class Explored(Record):
@@ -713,7 +713,7 @@ class Explored(Record):
     ended_at: str
     took_s: float
     elapsed_s: float = 0.0  # of the budget, when it came in
-    # Of each its image (32 hexadecimal digits), the commits demanded, an index into ``outcomes``, whether drawn by lot.
+    # Of each its image (32 hexadecimal digits), the commits demanded, an index into ``outcomes``, whether a random one.
     states: list[tuple[str, int, int, bool]]
     outcomes: list[RecoveryOutcome]
     worst: FailingState | None  # of these states

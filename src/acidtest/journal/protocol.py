@@ -1,4 +1,4 @@
-"""The JSON both halves speak: the twin of ``rig/protocol/src/lib.rs``, which is the specification.
+"""The JSON of both halves: the twin of ``rig/protocol/src/lib.rs``, which is the specification.
 
 The lab writes one :class:`Job` to the rig's standard input and reads one event a line from its standard output.
 A test feeds the rig's own samples of every type through these models, field by field.
@@ -25,7 +25,7 @@ class Message(BaseModel):
 
 
 class Target(Message):
-    """Where the rig opens its sessions. Each engine's package has its kind of it, which ``engine`` tells."""
+    """Where the rig opens its sessions. Each engine's package has its kind of it, named by ``engine``."""
 
     engine: str
 
@@ -39,7 +39,7 @@ class Identity(Message):
 
 class Tls(Message):
     """That a session with a server is encrypted. With ``ca``, the path of a PEM file, the server's certificate must be
-    signed by one of those and be made out to the host's name; without it whoever answers is taken for the server."""
+    signed by one of those and be made out to the host's name; without it any answer is taken for the server's."""
 
     ca: str | None
     identity: Identity | None

@@ -61,7 +61,7 @@ def _is_replaced(journal: Journal, header: Header, directory: Path, counts: Coun
         if changed := _changed_files(journal.header, header):
             if journal.recordings and not journal.damaged and not any(map(counts, journal.recordings)):
                 return True
-            failed = bool(journal.recordings) and all(one.status == "failed" for one in journal.recordings)
+            failed = bool(journal.recordings) and all(recording.status == "failed" for recording in journal.recordings)
             is_retried = failed and Path(journal.path).name != CUTS
             raise BadInput(
                 f"{directory}: holds the results of this experiment with other files: {', '.join(changed)}",
