@@ -37,7 +37,7 @@ from acidtest.fleet import host_client, tasks
 from acidtest.fleet.cluster import Fleet, Host
 from acidtest.fleet.exploration import Explorations
 from acidtest.fleet.host_client import Facts, answered
-from acidtest.fleet.messages import Assignment, packed
+from acidtest.fleet.messages import Assignment
 from acidtest.journal.models import (
     HOST,
     SIZE,
@@ -279,7 +279,7 @@ class FleetRun:
             directory=spec.directory,
             devices=Devices.named(spec.use_devices, spec.erase),
         )
-        return {"do": "admit", "assignment": packed(assignment)}
+        return {"do": "admit", "assignment": assignment.packed()}
 
     def _asked(self, worker: WorkingHost, request: Mapping[str, Any]) -> Any:
         home = self._fleet.spec.of_host(worker.name).home

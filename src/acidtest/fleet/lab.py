@@ -39,8 +39,9 @@ from acidtest.conductor.run import conductor_of
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
 from acidtest.files import fsync_path, state_directory
+from acidtest.fleet.exploration import ASKED, REDUCED, STATE
 from acidtest.fleet.load_generator import Abandoned, Together, generate
-from acidtest.fleet.messages import Assignment, packed, refusal, unpacked
+from acidtest.fleet.messages import Assignment, refusal
 from acidtest.journal.models import Recording
 from acidtest.journal.protocol import Duration, ProbeStep, Progress
 from acidtest.journal.reader import CUTS, NAME, explored, read
@@ -156,7 +157,7 @@ class Lab:
         """Refuse what cannot run here, before anything is made; else what the engines say of themselves."""
         if self._context is not None:  # of a client that is gone: another one goes on with the same run
             self.close()
-        one: Assignment = unpacked(request["assignment"])
+        one = Assignment.unpacked(request["assignment"])
         self._assignment = one
         self._watcher = Reporter(one.host)
         plan = one.plan
@@ -348,7 +349,7 @@ class Lab:
         if (made := self._explorer_of(out, cell, conductor, context, request["load"])) is None:
             return {"lacks": str(_by_content(out, request["load"]))}
         with self._shared():
-            line = made.look(unpacked(request["asked"]), self._host)
+            line = made.look(ASKED.validate_python(request["asked"]), self._host)
         assert self._writer is not None
         self._writer.append(line)
         return {"explored": line.model_dump_json()}
@@ -359,7 +360,8 @@ class Lab:
         if (made := self._explorer_of(out, cell, conductor, context, request["load"])) is None:
             return {"lacks": str(_by_content(out, request["load"]))}
         with self._shared():
-            return {"reduced": packed(made.reduce(unpacked(request["state"])))}
+            reduced = made.reduce(STATE.validate_python(request["state"]))
+        return {"reduced": REDUCED.dump_python(reduced, mode="json")}
 
     def rest(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Nothing is to be done; there will be more."""

@@ -1,6 +1,6 @@
-"""What the client and a lab on a host say to each other: one line of JSON each way, cells and plan pickled within.
+"""What the client and a lab on a host say to each other: one line of JSON each way, an assignment pickled within.
 
-Both run the same version of acidtest, which is made sure of first; see ``asking.facts``.
+Both run the same version of acidtest, which is made sure of first; see ``host_client.facts``.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ class Assignment:
     directory: str | None
     devices: Devices
 
+    def packed(self) -> str:
+        """As a part of a line of JSON: plan and workloads are of many types."""
+        return base64.b64encode(pickle.dumps(self)).decode()
 
-def packed(value: Any) -> str:
-    """As a part of a line of JSON."""
-    return base64.b64encode(pickle.dumps(value)).decode()
-
-
-def unpacked(text: str) -> Any:
-    """Only of what Dask has brought, which runs code of the client's anyway."""
-    return pickle.loads(base64.b64decode(text))
+    @classmethod
+    def unpacked(cls, text: str) -> Assignment:
+        """Only of what Dask has brought, which runs code of the client's anyway."""
+        assignment = pickle.loads(base64.b64decode(text))
+        assert isinstance(assignment, cls)
+        return assignment
 
 
 def refusal(error: AcidtestError) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from acidtest.filesystems import IN_MEMORY
-from acidtest.journal.protocol import Checked, Cpu, Loaded, Maintenance, ObservedCalls, Replay, RunResult
+from acidtest.journal.protocol import Checked, Cpu, Loaded, Maintenance, ObservedCalls, Replay, RunResult, Sample
 
 FORMAT = 1
 
@@ -420,14 +420,6 @@ class EngineFigure(Record):
     unit: str  # "bytes", or "" where the words say what is counted
 
 
-class EngineSample(Record):
-    """One time that the engine was asked."""
-
-    at_s: float  # from the beginning of the measurement
-    took_s: float  # until all answers were there
-    values: list[int | None]  # in the order of the figures; None: not told
-
-
 class EngineSamples(Record):
     """Where the engine stood during the measurement, by its own account, about once a second.
 
@@ -437,7 +429,7 @@ class EngineSamples(Record):
     source: str  # "pg_stat_bgwriter, pg_stat_activity"
     not_sampled: str | None  # why there are no samples, or none after the last
     figures: list[EngineFigure]
-    samples: list[EngineSample]
+    samples: list[Sample]  # values in the order of the figures
 
 
 class TracedStatement(Record):
