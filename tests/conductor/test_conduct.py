@@ -14,9 +14,8 @@ import pytest
 import factory
 from acidtest import plan
 from acidtest.conductor.admission import refuse_changed_engines
-from acidtest.conductor.base import Begun, Conductor, Ended, Steps
+from acidtest.conductor.base import Begun, Conductor, Ended, RunContext, Steps
 from acidtest.conductor.conduct import conduct
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.grid import _place_of
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder

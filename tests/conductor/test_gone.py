@@ -15,10 +15,9 @@ from unittest.mock import Mock
 import pytest
 
 from acidtest import plan
-from acidtest.conductor.base import Begun, Conductor, Ended, Steps
+from acidtest.conductor.base import Begun, Conductor, Ended, RunContext, Steps
 from acidtest.conductor.cell import measure, recorded
 from acidtest.conductor.conduct import conduct
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.fatal_errors import why_failed
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from acidtest.conductor import call_trace, shared_load
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.device import CellDevice
 from acidtest.conductor.fatal_errors import refuse_to_go_on, why_failed
 from acidtest.conductor.instruments import EngineCounting, EngineSampling, Instrument, SteadyStart, Witness

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from acidtest.conductor import admission
 from acidtest.conductor.admission import Devices
-from acidtest.conductor.base import Begun, Conductor, Looked, Probed, Steps
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import Begun, Conductor, Looked, Probed, RunContext, Steps
 from acidtest.conductor.output import Output
 from acidtest.conductor.template import Templates
 from acidtest.conductor.verify import verify

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from acidtest.conductor import foreign
-from acidtest.conductor.base import Begun, Conductor, Ended, Steps
+from acidtest.conductor.base import Begun, Conductor, Ended, RunContext, Steps
 from acidtest.conductor.cell import measure, read_back, recorded, run_in_rig
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.recording import CellOutcome
 from acidtest.conductor.rig import load_phase
 from acidtest.conductor.rig_work import RigWork

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.instruments import Instrument
 from acidtest.conductor.recording import CellOutcome
 from acidtest.conductor.rig import Start, converse, job_for

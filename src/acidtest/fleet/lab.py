@@ -30,9 +30,8 @@ from types import FrameType
 from typing import Any
 
 from acidtest.conductor import Watcher, admission
-from acidtest.conductor.base import Conductor, Ended, Steps
+from acidtest.conductor.base import Conductor, Ended, RunContext, Steps
 from acidtest.conductor.conduct import at_work, leasing
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.output import Output
 from acidtest.conductor.probe import probe
 from acidtest.conductor.run import conductor_of

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.growth.database import SeriesDatabase, growing
 from acidtest.conductor.rig import SILENCE_S, Standing, Start, answered, converse, job_for
 from acidtest.engine import Instance

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acidtest.conductor.admission import MARGIN_BYTES
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.growth import room
 from acidtest.conductor.growth.at_work import EngineAtWork
 from acidtest.conductor.growth.database import SeriesDatabase, bytes_of, growing
