@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ from fleet_at_hand import DEATHS, Death, Died, Hands, worker_dies, worker_dies_w
 from fleet_commands import cells, each_once
 
 from acidtest.cli import fleets, planning
-from acidtest.errors import AcidtestError
+from acidtest.errors import AcidtestError, BadInput
 from acidtest.experiment import Experiment
 from acidtest.fleet import lab
 from acidtest.fleet.conduct import FleetRun, WorkingHost
@@ -88,6 +89,16 @@ def test_a_host_that_comes_back_is_told_of_once_and_what_it_had_measured_is_take
         "one: 1 cell that it had measured taken from there",
     ]
     each_once(tmp_path / "out", CELLS)
+
+
+def test_an_engine_that_was_upgraded_since_is_refused(tmp_path: Path, hands: Hands) -> None:
+    hands.fleet(tmp_path / "fleet.toml")
+    run(tmp_path)
+    file = tmp_path / "out" / reader.NAME
+    *lines, _ = file.read_text().splitlines()
+    file.write_text("\n".join(re.sub('(?<="id":"sqlite","version":")[^"]+', "3.1.0", line) for line in lines) + "\n")
+    with pytest.raises(BadInput, match=r"engine sqlite is 3\.\d+\.\d+ .* were measured with 3\.1\.0 "):
+        run(tmp_path)
 
 
 def test_recordings_that_no_journal_has_stay(tmp_path: Path) -> None:
