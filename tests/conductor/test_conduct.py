@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -148,7 +149,14 @@ SYSTEM = "the system's package with /usr/sbin/mariadbd"
 def test_which_engines_are_the_same_as_before(before: dict[str, str], now: dict[str, str], is_refused: bool) -> None:
     def facts(build: str = "", **given: str) -> EngineFacts:
         made = BuildFacts(file="/opt/pg", sha256=build, options=[], series="postgresql-18") if build else None
-        kept = {"id": "e", "version": "", "architecture": "x86-64", "source": "", "mode": "server", **given}
+        kept: dict[str, Any] = {
+            "id": "e",
+            "version": "",
+            "architecture": "x86-64",
+            "source": "",
+            "mode": "server",
+            **given,
+        }
         return EngineFacts(**kept, build=made)
 
     held = factory.journal([factory.recording(engine=facts(**before))])
