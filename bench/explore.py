@@ -23,7 +23,7 @@ from acidtest.analysis import disk_log
 from acidtest.cli.run import Lines, watching
 from acidtest.conductor import Exploring, plan_of
 from acidtest.fleet import cluster, conduct, tasks
-from acidtest.fleet.messages import packed
+from acidtest.fleet.exploration import ASKED
 from acidtest.fleet.spec import FleetSpec
 from acidtest.journal.models import Explored
 from acidtest.journal.reader import CUTS, explored, read
@@ -122,7 +122,7 @@ def _client(directory: Path) -> None:
     known = next(directory.glob(f"*/{CUTS}"))
     template = next(iter(explored(known)))
     lines = [_line(template, batch) for batch in batches]
-    requests = [json.dumps({"do": "look", "asked": packed(batch)}) for batch in batches]
+    requests = [json.dumps({"do": "look", "asked": ASKED.dump_python(batch, mode="json")}) for batch in batches]
     sent, heard = (sum(map(len, of)) / drawn for of in (requests, [line.model_dump_json() for line in lines]))
     print(f"a state: {sent:.0f} bytes in a request, {heard:.0f} bytes in an answer and in the journal")
     apart = directory / "apart"

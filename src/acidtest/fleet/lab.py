@@ -29,7 +29,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from acidtest.conductor import Watcher, admission
+from acidtest.conductor import Exploring, Loading, admission
 from acidtest.conductor.base import Conductor, Ended, RunContext, Steps
 from acidtest.conductor.conduct import at_work, leasing
 from acidtest.conductor.output import Output
@@ -74,7 +74,7 @@ def tell(event: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-class Reporter(Watcher):
+class Reporter:
     """Reports to the client how it goes."""
 
     def __init__(self, host: str) -> None:
@@ -82,6 +82,9 @@ class Reporter(Watcher):
 
     def _tell(self, event: str, **fields: Any) -> None:
         tell({"event": event, "host": self._host, **fields})
+
+    def begins(self, done: int, total: int, place: str) -> None:
+        pass
 
     def released(self, lines: list[str]) -> None:
         self.doubts([f"left behind by an earlier run: {line}" for line in lines])
@@ -103,6 +106,15 @@ class Reporter(Watcher):
         if now - self._told_s >= TOLD_EVERY_S:
             self._told_s = now
             self._tell("progress", cell=cell.id, progress=event.model_dump(mode="json"))
+
+    def loading(self, cell: Cell, loading: Loading) -> None:
+        pass
+
+    def exploring(self, cell: Cell, far: Exploring) -> None:
+        pass
+
+    def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None:
+        pass
 
 
 class Lab:
