@@ -213,8 +213,8 @@ class Making:
     def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
         """The text's beside ours, where these are one table; those of ours that have one title are."""
         labels = {**self.held.study.labels, **{level: name for one in table.ours for level, name in one.labels.items()}}
-        grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: own_journal.title)]
-        drawn = [(title, [column for own_journal in of for column in self._ours(own_journal)]) for title, of in grouped]
+        grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
+        drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
         if theirs and drawn and drawn[0][1] and not drawn[0][0]:
             yield _beside(theirs, drawn.pop(0)[1], labels)
         elif theirs:
@@ -282,36 +282,30 @@ class Making:
         return ", ".join(f"`{file}`" for file in files) or "–"
 
     def _ours(self, ours: Ours) -> list[Column]:
-        kept = self.kept[own_journal.experiment]
+        kept = self.kept[ours.experiment]
         found = kept.results
         if found is None:
             return []
         columns: list[Column] = []
-        labels = CALLED | self.held.study.labels | own_journal.labels
+        labels = CALLED | self.held.study.labels | ours.labels
         for table in found.tables:
-            lines = [one for one in table.lines if fits(one.levels, own_journal.where)]
+            lines = [one for one in table.lines if fits(one.levels, ours.where)]
             if not lines:
                 continue  # a workload of others
-            across = (
-                [*dict.fromkeys(one.levels.get(own_journal.columns, "") for one in lines)]
-                if own_journal.columns
-                else [""]
-            )
+            across = [*dict.fromkeys(one.levels.get(ours.columns, "") for one in lines)] if ours.columns else [""]
             across = [one for one in across if one != NOT_APPLICABLE] or across
             for level in across:
                 among = [
-                    one
-                    for one in lines
-                    if not own_journal.columns or one.levels.get(own_journal.columns) in (level, NOT_APPLICABLE)
+                    one for one in lines if not ours.columns or one.levels.get(ours.columns) in (level, NOT_APPLICABLE)
                 ]
-                for name in own_journal.figures:
+                for name in ours.figures:
                     figure = _figure(name)
                     cells = {
-                        one.levels.get(own_journal.rows, ""): figure.of(At(one, among, table, found)) for one in among
+                        one.levels.get(ours.rows, ""): figure.of(At(one, among, table, found)) for one in among
                     }  # fmt: skip
                     part = [labels.get(level, level)] if level else []
                     heading = ", ".join([*part, figure.called(found)])
-                    columns.append(Column(heading, short(own_journal.rows), cells))
+                    columns.append(Column(heading, short(ours.rows), cells))
         return columns
 
     # Sentences
@@ -539,21 +533,21 @@ def _kernel(text: str) -> str:
 
 def _beside(theirs: Published, ours: Sequence[Column], labels: Mapping[str, str]) -> str:
     """A row for each of the text's and of ours; the text's columns first."""
-    rows = [*theirs.rows, *(row for column in own_journal for row in column.cells if row not in theirs.rows)]
+    rows = [*theirs.rows, *(row for column in ours for row in column.cells if row not in theirs.rows)]
     unit = f", {theirs.unit}" if theirs.unit else ""
     heads = ["", *("the text" if one == AS_SAID else f"text: {one}{unit}" for one in theirs.columns)]
-    heads += [f"here: {column.heading}" for column in own_journal]
+    heads += [f"here: {column.heading}" for column in ours]
     lines = [[labels.get(row, row), *(_figure_text(f) for f in theirs.rows.get(row, ["–"] * len(theirs.columns))),
-              *(column.cells[row].text if row in column.cells else "–" for column in own_journal)]
+              *(column.cells[row].text if row in column.cells else "–" for column in ours)]
              for row in dict.fromkeys(rows)]  # fmt: skip
     return _markdown(heads, lines)
 
 
 def _alone(ours: Sequence[Column], labels: Mapping[str, str]) -> str:
-    rows = dict.fromkeys(row for column in own_journal for row in column.cells)
-    lines = [[labels.get(row, row), *(column.cells[row].text if row in column.cells else "–" for column in own_journal)]
+    rows = dict.fromkeys(row for column in ours for row in column.cells)
+    lines = [[labels.get(row, row), *(column.cells[row].text if row in column.cells else "–" for column in ours)]
              for row in rows]  # fmt: skip
-    return _markdown([own_journal[0].rows, *(column.heading for column in own_journal)], lines)
+    return _markdown([ours[0].rows, *(column.heading for column in ours)], lines)
 
 
 def _figure_text(value: float | str) -> str:
