@@ -23,19 +23,17 @@ from acidtest.report import disk_test, growth_charts, pictures
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import number
 from acidtest.report.page import plots
-from acidtest.report.pivot import short
 from acidtest.report.probe import layer_text
 from acidtest.report.results import Results, results
+from acidtest.report.table import short
 from acidtest.report.vega import Spec
 from acidtest.words import counted
 from studies import recordings, reports
 from studies.figures import FIGURES, At, Figure, Shown, shown
-from studies.study import ROOT, Command, Experiment, Held, Kind, Ours, Picture, Published, Report, fits, names, read
+from studies.study import Command, Experiment, Held, Kind, Ours, Picture, Published, Report, fits, names, read
 from studies.study import Table as OfText
 
 PAGES = recordings.KEPT.parent
-README = ROOT / "README.md"
-BEGIN, END = "<!-- studies: made by make studies -->", "<!-- end of studies -->"
 AS_SAID = "as the text says"
 NOT_YET = "not measured yet"
 OF_AUDITOR = "What our own auditor says of these recordings"
@@ -72,7 +70,7 @@ class Page:
     text: str
     pictures: Mapping[str, Spec]
     rows: Sequence[tuple[str, str, str]]  # of docs/studies/README.md: the text's table, what came out, experiments
-    line: str  # of the README
+    line: str  # the answer in one sentence, for docs/studies/README.md
 
 
 @dataclass(frozen=True)
@@ -166,8 +164,7 @@ class Making:
         text = "\n\n".join(part for part in self._parts() if part) + "\n"
         rows = [(one.name, self._came_out(one), self._experiments(one)) for one in study.tables]
         said = self._said(study.line) or study.line_without or NOT_YET
-        page = f"[docs/studies](docs/studies/{self.held.name}.md)"
-        line = f"- *{study.title.rstrip('?')}*: {' '.join(said.split()).rstrip('.')}: {page}."
+        line = f"- [{study.title.rstrip('?')}]({self.held.name}.md): {' '.join(said.split()).rstrip('.')}."
         return Page(self.held.name, text, self.pictures, rows, line)
 
     def _parts(self) -> Iterator[str]:
@@ -569,11 +566,14 @@ def _prose(text: str) -> str:
 
 
 def readme(pages: Sequence[Page]) -> str:
-    """docs/studies/README.md: a row for each table of the texts."""
+    """docs/studies/README.md: a sentence for each study, and a row for each table of the texts."""
+    about, about_table = TABLE_BY_TABLE
     lines = [
         MADE.format(name="NAME"),
         "# The five studies, table by table",
-        *TABLE_BY_TABLE,
+        about,
+        "\n".join(page.line for page in pages),
+        about_table,
     ]
     rows = ["| text, table or figure | here | experiment |", "|---|---|---|"]
     for page in pages:
@@ -583,15 +583,6 @@ def readme(pages: Sequence[Page]) -> str:
             f"| {_cell_text(name)} | {_cell_text(said)} | {experiments} |" for name, said, experiments in page.rows
         ]
     return "\n\n".join([*lines, "\n".join(rows)]) + "\n"
-
-
-def in_readme(text: str, pages: Sequence[Page]) -> str:
-    """The README with one line for each study, between its marks. Raises BadInput where it lacks them."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        raise BadInput(f"README.md: lacks {BEGIN} and {END}", "the lines of the studies stand between them")
-    return "".join([before, begin, "\n", *(f"{page.line}\n" for page in pages), end, after])
 
 
 def made(only: Sequence[str] = ()) -> list[Page]:
@@ -613,4 +604,3 @@ def write(pages: Sequence[Page]) -> None:
                 path.unlink()
     every = made() if len(pages) < len(names()) else pages
     (PAGES / "README.md").write_text(readme(every), encoding="utf-8")
-    README.write_text(in_readme(README.read_text(encoding="utf-8"), every), encoding="utf-8")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import factory
-from acidtest.conductor.instruments import SteadyStart
 from acidtest.conductor.recording import CellOutcome
 from acidtest.conductor.rig import Warming, converse
+from acidtest.conductor.steady_start import SteadyStart
 from acidtest.engine.sqlite.engine import Sqlite
 from acidtest.journal.models import SteadyWait
 from acidtest.journal.protocol import ClosedLoop, Count, Duration, Job, LoadPhase, Progress, Result, RunPhase

@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from acidtest.cli import fleets
+from acidtest.cli.options import FleetFile, Json
 
 
 def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only list what would be released.")] = False,
-    fleet: fleets.FleetFile = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
+    fleet: FleetFile = None,
+    json: Json = False,
 ) -> None:
     """Release what a killed run left behind: processes, control groups, mounts, loop devices, queue settings,
     directories. Remove the disks that acidtest disk has made, unless they are in use.
@@ -45,10 +46,10 @@ def _on_hosts(file: Path, *, dry_run: bool, json: bool) -> None:
     if json:
         print(json_.dumps({"hosts": done}, indent=2))
         return
-    for host, told in done.items():
-        for line in told["released"]:
+    for host, answer in done.items():
+        for line in answer["released"]:
             print(f"{host}: {line}")
-        for line in told["kept"]:
+        for line in answer["kept"]:
             print(f"{host}: kept {line}; the command that measured them takes them, or remove it by hand")
-        if not told["released"] and not told["kept"]:
+        if not answer["released"] and not answer["kept"]:
             print(f"{host}: nothing was left behind.")

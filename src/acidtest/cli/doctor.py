@@ -15,8 +15,9 @@ from rich.text import Text
 
 from acidtest import __version__
 from acidtest.cli import fleets
+from acidtest.cli.options import FleetFile, Json
 from acidtest.errors import AcidtestError, MachineLacks
-from acidtest.files import find_rig, kernel_text, state_directory
+from acidtest.files import find_rig, kernel_text, rig_version, state_directory
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.words import counted
 
@@ -27,8 +28,8 @@ def doctor(
     directory: Annotated[
         Path, typer.Argument(help="Where databases would live.", exists=True, file_okay=False)
     ] = Path(),
-    fleet: fleets.FleetFile = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    fleet: FleetFile = None,
+    json: Json = False,
 ) -> None:
     """Show what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
     if fleet is not None:
@@ -45,17 +46,17 @@ def doctor(
 
 def _on_hosts(file: Path, *, json: bool) -> None:
     with fleets.opened(file) as machines:
-        told = machines.doctor()
+        answers = machines.doctor()
     if json:
-        print(json_.dumps({"hosts": told}, indent=2))
+        print(json_.dumps({"hosts": answers}, indent=2))
     else:
-        for host, answer in told.items():
+        for host, answer in answers.items():
             Console(highlight=False).print(f"\n[bold]{host}[/]")
             if "findings" in answer:
                 _show(answer["findings"])
             else:
                 print(f"doctor could not run there: {answer['said']}")
-    if any("findings" not in answer for answer in told.values()):
+    if any("findings" not in answer for answer in answers.values()):
         raise typer.Exit(MachineLacks.exit_code)
 
 
@@ -79,8 +80,6 @@ def _finding(what: str, state: str, detail: str, remedy: str = "") -> Finding:
 
 def rig() -> Finding:
     """Whether there is what drives load."""
-    from acidtest.conductor import rig_version
-
     try:
         return _finding("rig", "ok", f"{rig_version()} ({find_rig()})")
     except AcidtestError as error:

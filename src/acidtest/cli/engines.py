@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
-from rich.text import Text
 
 from acidtest import families
 from acidtest.cli import complete
+from acidtest.cli.options import Json, option
 from acidtest.errors import AcidtestError
 
 if TYPE_CHECKING:
@@ -29,13 +28,12 @@ Ids = Annotated[list[str], typer.Argument(help=HELP, metavar="ENGINE...", autoco
 Removable = Annotated[
     list[str], typer.Argument(help=HELP, metavar="ENGINE...", autocompletion=complete.installed_engines)
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the engines as JSON, progress on standard error.")]
 
 
 @app.callback()
 def engines(
     context: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """List the engines: version, architecture, where each comes from, whether it is installed, what it lacks. Builds of
     yours that were added are among them."""
@@ -43,7 +41,7 @@ def engines(
     if context.invoked_subcommand:
         return
     from acidtest.engine import catalogue
-    from acidtest.report.fitted import Column, print_fitted
+    from acidtest.report.table import Cell, Column, Table, print_table
 
     offers = [_listed(offer) for offer in catalogue.offers()]
     if json:
@@ -54,9 +52,9 @@ def engines(
         Column("version", lambda offer: offer["version"], right=False, drop=1),
         Column("architecture", lambda offer: offer["architecture"] or "–", right=False, drop=2),
         Column("from", lambda offer: offer["source"], right=False, drop=3),
-        Column("state", lambda offer: Text.from_markup(_state(offer)), right=False),
+        Column("state", lambda offer: Cell(*_state(offer)), right=False),
     ]
-    print_fitted(columns, offers, Console(highlight=False), "--json has all")
+    print_table(Table(columns, offers), Console(highlight=False), "--json has all")
 
 
 @app.command()
@@ -83,14 +81,9 @@ def add(
     ],
     family: Annotated[
         str,
-        typer.Option(
-            "--family",
-            help="Which engine it is; told by its files where it is left out.",
-            metavar="FAMILY",
-            autocompletion=complete.families,
-        ),
+        option("--family", "Which engine it is; told by its files where it is left out.", "FAMILY", complete.families),
     ] = "",
-    mode: Annotated[str, typer.Option("--mode", help="Of a Firebird: embedded or server.", metavar="MODE")] = "",
+    mode: Annotated[str, option("--mode", "Of a Firebird: embedded or server.", "MODE")] = "",
     json: Json = False,
 ) -> None:
     """Keep a build of yours for every experiment. It stays where it is, and is looked at again at each use."""
@@ -127,7 +120,7 @@ def settings(
     id: Annotated[  # noqa: A002
         str, typer.Argument(help="An engine, installed or not.", metavar="ENGINE", autocompletion=complete.engines)
     ],
-    json: Annotated[bool, typer.Option("--json", help="Print settings and levels as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Show the settings that an experiment may vary, and what each durability level means."""
     from acidtest.engine import catalogue
@@ -204,19 +197,20 @@ def _setting_json(family: str, spec: SettingSpec) -> dict[str, Any]:
     }
 
 
-def _state(offer: dict[str, Any]) -> str:
+def _state(offer: dict[str, Any]) -> tuple[str, str]:
+    """In words, and what they mean, as of ``table.Cell``."""
     if offer["damage"]:
-        return f"[red]damaged: {escape(str(offer['damage']))}[/]"
+        return f"damaged: {offer['damage']}", "bad"
     if offer["doubts"]:
-        return f"[yellow]ready; {escape(str(offer['doubts']))}[/]"
+        return f"ready; {offer['doubts']}", "unknown"
     if missing := offer["missing_libraries"]:
-        return f"[red]lacks {', '.join(f'{library} (Debian: {package})' for library, package in missing)}[/]"
-    return "[green]ready[/]" if offer["installed"] else "[dim]not installed[/]"
+        return f"lacks {', '.join(f'{library} (Debian: {package})' for library, package in missing)}", "bad"
+    return ("ready", "survived") if offer["installed"] else ("not installed", "soft")
 
 
 def _version_in_rig(id: str) -> str:  # noqa: A002
     """Of an engine that is built into the rig, which names it as its makers do."""
-    from acidtest.conductor import rig_version
+    from acidtest.files import rig_version
 
     product = families.product_of_engine(id)
     try:

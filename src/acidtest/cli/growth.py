@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli.journals import opened
+from acidtest.cli.options import Json, Predict, option
+from acidtest.cli.report import opened
 from acidtest.errors import BadInput
 from acidtest.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from acidtest.analysis.growth import Series
+    from acidtest.analysis.growth.series import Series
 
 HEADER = 'its first line names the columns, as in "size,rate" or "size_gb,rate"; then one line a measurement'
 UNIT = re.compile(r"size(?:[ _]*\(?\[?([a-z]+)\]?\)?)?", re.IGNORECASE)
@@ -30,11 +31,9 @@ def growth(
     where: Annotated[
         Path, typer.Argument(help="A run's directory, or a CSV file of sizes and rates.", metavar="WHERE")
     ],
-    predict: Annotated[
-        list[str] | None, typer.Option("--predict", help='Predict the rate at this size: "1.8TB". May be repeated.')
-    ] = None,
-    memory: Annotated[str | None, typer.Option("--memory", help='Memory of the machine: "16GB".')] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    predict: Predict = None,
+    memory: Annotated[str | None, option("--memory", 'Memory of the machine: "16GB".')] = None,
+    json: Json = False,
 ) -> None:
     """Show what is lost as a database grows, whether there is a knee, and what to expect of other sizes."""
     sizes = [_size("--predict", text) for text in predict or []]
@@ -42,7 +41,7 @@ def growth(
     series = _recorded(where, limit) if where.is_dir() else _published(where, limit)
 
     from acidtest.report.growth import growth as concluded
-    from acidtest.report.growth_terminal import print_growth
+    from acidtest.report.growth_tables import print_growth
 
     conclusion = concluded(series, sizes)
     if json:
@@ -63,7 +62,7 @@ def _size(option: str, text: str) -> int:
 def _recorded(directory: Path, memory: int | None) -> Sequence[Series]:
     """Of a run: those that have a rate."""
     from acidtest.analysis import samples
-    from acidtest.analysis.growth import recorded
+    from acidtest.analysis.growth.recorded import recorded
     from acidtest.journal.reader import NAME
 
     journal = opened(directory / NAME)
@@ -79,7 +78,7 @@ def _recorded(directory: Path, memory: int | None) -> Sequence[Series]:
 
 def _published(path: Path, memory: int | None) -> Sequence[Series]:
     """Columns size and rate, and series where there are several; repeated sizes are repetitions."""
-    from acidtest.analysis.growth import MEMORY, Landmark, Series, SizePoint
+    from acidtest.analysis.growth.series import MEMORY, Landmark, Series, SizePoint
 
     try:
         with path.open("rb") as file:

@@ -14,12 +14,12 @@ from pathlib import Path
 from acidtest.conductor import foreign, memory
 from acidtest.conductor.base import Conductor
 from acidtest.conductor.engines import describe_all
-from acidtest.conductor.rig import rig_version
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine, program
 from acidtest.engine.foreign import ForeignServer
 from acidtest.engine.program import Program
 from acidtest.errors import BadInput, MachineLacks, Problems
+from acidtest.files import rig_version
 from acidtest.journal.models import EngineFacts, Journal
 from acidtest.place import Ledger, check_machine, ready_guests, tracing
 from acidtest.place import admit as admit_to_devices

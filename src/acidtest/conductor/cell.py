@@ -11,11 +11,12 @@ from acidtest.conductor import call_trace, shared_load
 from acidtest.conductor.base import RunContext
 from acidtest.conductor.device import CellDevice
 from acidtest.conductor.fatal_errors import refuse_to_go_on, why_failed
-from acidtest.conductor.instruments import EngineCounting, EngineSampling, Instrument, SteadyStart, Witness
+from acidtest.conductor.instruments import EngineCounting, EngineSampling, Instrument, Witness
 from acidtest.conductor.memory import CellMemory
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.rig import DiskFull
 from acidtest.conductor.rig_work import RigWork
+from acidtest.conductor.steady_start import SteadyStart
 from acidtest.conductor.template import Template
 from acidtest.conductor.validity import doubts, why_invalid
 from acidtest.engine import Instance, log_times

@@ -29,12 +29,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from acidtest.conductor import Exploring, Loading, admission
+from acidtest.conductor import admission
 from acidtest.conductor.base import Conductor, Ended, RunContext, Steps
 from acidtest.conductor.conduct import at_work, leasing
 from acidtest.conductor.output import Output
 from acidtest.conductor.probe import probe
 from acidtest.conductor.run import conductor_of
+from acidtest.conductor.watcher import Exploring, Loading
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
 from acidtest.files import fsync_path, state_directory

@@ -833,6 +833,16 @@ class RecordedCell(Record):
     machine: Machine
     place: PlaceFacts
 
+    @property
+    def engine_id(self) -> str:
+        """Of the engine under test; "" where neither a level nor the engine itself says it."""
+        return self.levels.get("engine") or (self.engine.id if self.engine else "")
+
+    @property
+    def known_as(self) -> str:
+        """The known engine as which it is run; "" where none was started."""
+        return self.engine.known_as if self.engine else ""
+
 
 class Observations(Record):
     """What was observed of a cell, as far as it came."""
@@ -889,6 +899,10 @@ class Header(Record):
     base: dict[str, str]  # factor -> level whose result is 100; may name some factors only
     cells: int  # that were asked for, repetitions included
     asked: list[str] = []  # of power cuts: what followed "acidtest powercut", the experiment's file first
+
+    @property
+    def title(self) -> str:
+        return str(self.experiment.get("title") or self.experiment["name"])
 
 
 class DamagedLine(Record):

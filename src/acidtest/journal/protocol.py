@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, TypeAdapter
 from acidtest.journal.pairs import AsPairs
 
 PROTOCOL = 2
+DEFERRED = ConfigDict(defer_build=True)  # of adapters: to build them takes longer than a command that needs none
 
 
 class Message(BaseModel):
@@ -917,7 +918,7 @@ Event = Annotated[
     Field(discriminator="event"),
 ]
 
-EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=DEFERRED)
 
 
 # ------------------------------------------------------------------------------- lab <-> the simulated disk
@@ -1089,4 +1090,4 @@ class DiskFailed(Message):
 
 DiskAnswer = Annotated[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed, Field(discriminator="answer")]
 
-DISK_ANSWER: TypeAdapter[DiskAnswer] = TypeAdapter(DiskAnswer)
+DISK_ANSWER: TypeAdapter[DiskAnswer] = TypeAdapter(DiskAnswer, config=DEFERRED)
