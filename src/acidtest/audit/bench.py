@@ -79,9 +79,6 @@ class Include:
     folder: bool = False
     at: int = 0  # how many settings stand before it
 
-    def says(self) -> Evidence:
-        return self.where.says(f"reads {self.path}, which is not in the kit")
-
 
 DUMP_WHOLE = 50  # settings; a dump of fewer is of those that somebody asked for
 PARTS = ("databases.conf", "postgresql.auto.conf")  # kinds of files that stand beside a main one
@@ -241,7 +238,6 @@ StatementKind = Literal[
     "promise",  # what sets when a write of a store, whose name is ``store``, is acknowledged
     "unlogged",  # a table whose rows are in no log
     "volume-elsewhere",  # that is mounted beside the place where its image keeps the data
-    "ephemeral",  # data of a container that nothing keeps
 ]
 
 
