@@ -41,10 +41,9 @@ SILENT = {
         "closed-loop-stall faster-than-it-turns first-run-differs flush-as-memory "
         "flush-bounds-commits fsync-does-not-flush generator-threads "
         "many-failed no-steady-state no-warm-up "
-        "percentile-at-ceiling rate-not-kept service-time-under-rate state-inherited "
-        "warm-up-inside",
+        "percentile-at-ceiling rate-not-kept service-time-under-rate state-inherited",
     "latencies": "closed-loop-stall percentile-at-ceiling",
-    "warm-up and steady state": "closed-loop-stall no-steady-state warm-up-inside",
+    "warm-up and steady state": "closed-loop-stall no-steady-state",
     "what differs between sides":
         "binary-log-differs durability-differs read-consistency-differs server-mode-differs "
         "setting-differs system-differs",

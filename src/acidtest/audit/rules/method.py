@@ -54,13 +54,9 @@ def _second(number: int, rate: float) -> Second:
     )  # fmt: skip
 
 
-def _unsteady(one: Published) -> tuple[Steadiness, bool] | None:
-    return _unsteady_series(one.series)
-
-
 @lru_cache(maxsize=4096)
-def _unsteady_series(series: tuple[float, ...]) -> tuple[Steadiness, bool] | None:
-    """What a series that is not steady does, and whether it is its beginning alone."""
+def _unsteady(series: tuple[float, ...]) -> Steadiness | None:
+    """What a series does that is not steady, and not only at its beginning."""
     if len(series) < SECONDS_NEEDED:
         return None
     whole = _steadiness(series)
@@ -68,19 +64,7 @@ def _unsteady_series(series: tuple[float, ...]) -> tuple[Steadiness, bool] | Non
         return None
     cut = max(int(whole.at_s) if whole.at_s is not None else 0, int(len(series) * WARM_UP_SHARE))
     begins = cut <= len(series) * WARM_UP_SHARE + 1 and len(series) - cut >= SECONDS_NEEDED
-    return whole, begins and _steadiness(series[cut:]).state == "steady"
-
-
-@rule(
-    "warm-up-inside",
-    severity="doubtful",
-    says="The rate settles only after the measurement has begun: caches and files were still being filled.",
-    remedy="Measure after a warm-up, or leave the first intervals out of every figure.",
-    disproved_by="a published figure without the first intervals",
-    source="TPC-C, clause 5.5: the measurement interval lies in steady state",
-)
-def warm_up_inside(bench: Bench) -> Iterator[Found]:
-    yield from _of_many(bench, list(_settling(bench)))
+    return None if begins and _steadiness(series[cut:]).state == "steady" else whole
 
 
 def _of_many(bench: Bench, seen: Sequence[Seen]) -> Iterator[Found]:
@@ -89,20 +73,6 @@ def _of_many(bench: Bench, seen: Sequence[Seen]) -> Iterator[Found]:
         of_tool = [one for one in seen if one.of.tool == tool]
         if len(of_tool) >= UNSTEADY_SHARE * sum(1 for one in bench.others if one.tool == tool and one.series):
             yield from gathered(of_tool)
-
-
-def _settling(bench: Bench) -> Iterator[Seen]:
-    for one in bench.others:
-        unsteady = _unsteady(one)
-        if unsteady and unsteady[1]:
-            third = max(int(len(one.series) * WARM_UP_SHARE), 1)
-            first, rest = fmean(one.series[:third]), median(one.series[third:])
-            text = (
-                f"{called(one)}: {first:,.0f} a second in the first {third * one.interval_s:,.0f} s, "
-                f"then {rest:,.0f}, and steady"
-            )
-            apart = abs(first / rest - 1) if rest else 1.0
-            yield Seen(one, text, (one.where.says(_intervals(one)),), apart)
 
 
 @rule(
@@ -119,9 +89,7 @@ def no_steady_state(bench: Bench) -> Iterator[Found]:
 
 def _restless(bench: Bench) -> Iterator[Seen]:
     for one in bench.others:
-        unsteady = _unsteady(one)
-        if unsteady and not unsteady[1]:
-            whole = unsteady[0]
+        if whole := _unsteady(one.series):
             at = f" at {whole.at_s * one.interval_s:,.0f} s" if whole.at_s is not None else ""
             text = f"{called(one)}: the rate {whole.state}{at} by {whole.change:+.0%}"
             yield Seen(one, text, (one.where.says(_intervals(one)),), abs(whole.change or 0))
