@@ -15,11 +15,10 @@ from acidtest.journal.models import (
     EngineCounter,
     EngineCounts,
     EngineFigure,
-    EngineSample,
     EngineSamples,
     TracedStatements,
 )
-from acidtest.journal.protocol import Begins, Counted, Counting, Sampled, Sampling
+from acidtest.journal.protocol import Begins, Counted, Counting, Sample, Sampled, Sampling
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Figures:
             not_sampled=event.not_sampled,
             figures=[figure.recorded() for figure, is_told in zip(self.table, told, strict=True) if is_told],
             samples=[
-                EngineSample(
+                Sample(
                     at_s=round(sample.at_s, 4),
                     took_s=round(sample.took_s, 6),
                     values=[value for value, is_told in zip(sample.values, told, strict=True) if is_told],
