@@ -61,6 +61,19 @@ def test_a_file_system_that_cannot_be_mounted_is_lost_and_a_guest_that_does_not_
         made.cycle(Mock(), CutEvidence())
 
 
+def test_files_that_a_cut_took_or_cut_short_are_kept_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidtest.powercut.trial.Moment", Mock())
+    made, evidence = trial(None), CutEvidence(inspection_error="nobody looked")
+    made.begin, made.killed, made._instance, made._keep = Mock(), Mock(return_value=[]), Mock(), "none"  # type: ignore[method-assign]
+    made.loaded = lambda cell: contextlib.nullcontext(Mock())  # type: ignore[method-assign]
+    made._inspector, made._recovery_s = Mock(), 0.0
+    sizes = [{"log": 40, "new": 5}, {"log": 12}]  # as the kernel had them, and as they were mounted again
+    made.place = Mock(file_sizes=Mock(side_effect=sizes), end=Mock(return_value=("clean", "")))
+    made.cycle(Mock(seed=7, place=Mock(disk_recovery_s=None)), evidence)
+    assert evidence.files is not None
+    assert (evidence.files.missing, evidence.files.shorter) == ({"new": 5}, {"log": (12, 40)})
+
+
 def test_what_is_amiss_without_a_cut_is_known_before_the_first() -> None:
     made = trial(None)
     made._judge_without_cut(CutEvidence(read_error="no such library"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log10
 from statistics import median
@@ -17,6 +17,47 @@ from acidtest.words import counted
 HELD = "conditions held"  # and no commit could be looked for
 # Checkers by whose answer file system or engine themselves object to what they find.
 OBJECTIONS = ("file-system-mounts", "engine-starts", "engine-reads-its-data", "engine-check-holds")
+
+
+# Checkers that try the trial itself: on a combination once, before its first cut, or anew after each cut.
+CONTROLS = {
+    "disk-loses-its-cache": "combination",
+    "holds-without-a-cut": "combination",
+    "check-notices-an-empty-disk": "combination",
+    "check-notices-a-planted-loss": "cut",
+    "comparison-notices-a-planted-loss": "combination",
+    "machine-was-off": "cut",
+}
+
+
+@dataclass(frozen=True)
+class Control:
+    """How often a checker that tries the trial itself has found it sound."""
+
+    checker: str
+    held: int
+    tried: int
+    unit: str  # what is counted: "combination", "cut", or "load" whose crash states were looked at
+
+
+def controls(recordings: Sequence[Recording]) -> list[Control]:
+    """In the order of CONTROLS, those that were tried; none of journals whose cuts do not tell."""
+    cuts = [
+        (one.cell.rpartition("#")[0], one.cell, one.cut.checks)
+        for one in recordings
+        if one.status == "done" and one.cut
+    ]
+    tried: list[Control] = []
+    each = "load" if all(one.cut and one.cut.states for one in recordings) else "cut"
+    for checker, unit in CONTROLS.items():
+        held: dict[str, bool] = {}  # by combination or cut: one cut that it did not hold for is enough
+        for combination, cell, checks in cuts:
+            if checker in checks:
+                key = combination if unit == "combination" else cell
+                held[key] = held.get(key, True) and checks[checker] == "survived"
+        if held:
+            tried.append(Control(checker, sum(held.values()), len(held), each if unit == "cut" else unit))
+    return tried
 
 
 @dataclass(frozen=True)

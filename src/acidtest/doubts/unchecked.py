@@ -253,9 +253,11 @@ def _elsewhere(made: Sequence[Recording]) -> Unchecked:
             for one in made
         )
     )
+    of_program = all(one.workload.get("kind") == PROGRAM for one in made)
+    beside = "what the program keeps elsewhere" if of_program else "what lies beside the database files"
     on = f", {listed(systems)} on {listed(kernels)}" if systems else ""
     if any(one.cut and one.cut.failure == PLUG for one in made):
         drives = listed(list(dict.fromkeys(one.cut.drive for one in made if one.cut)))
-        return Unchecked("another drive, what lies beside the database files, replicas", f"{drives} was cut{on}")
+        return Unchecked(f"another drive, {beside}, replicas", f"{drives} was cut{on}")
     replicas = "" if any(one.cut and one.cut.replication for one in made) else ", replicas"
-    return Unchecked(f"a real drive, what lies beside the database files{replicas}", f"the disk is simulated{on}")
+    return Unchecked(f"a real drive, {beside}{replicas}", f"the disk is simulated{on}")

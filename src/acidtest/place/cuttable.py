@@ -28,7 +28,7 @@ from acidtest.place.disk import IGNORES_WRITE_THROUGH, faults_in_force
 from acidtest.place.facts import place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import new_label
-from acidtest.place.trees import copy_tree
+from acidtest.place.trees import copy_tree, file_sizes
 
 PROBE_BLOCKS, BLOCK = 64, 4096
 
@@ -326,6 +326,10 @@ class CuttablePlace:
             *self._queue_in_force(),
             *faults_in_force(self._faults, self._drive.stats()),
         ]
+
+    def file_sizes(self) -> dict[str, int] | None:
+        """Of each file of the mounted file system its bytes; None where they cannot be seen from here."""
+        return None if self._filesystem == RAW else file_sizes(self.path)
 
     def fetch(self) -> None:
         """Have the files of the mounted file system below ``path`` here, where they are not."""

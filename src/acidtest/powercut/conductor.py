@@ -433,7 +433,7 @@ def ended(
     why = ""
     if reduced is not None and reduced.judgement.verdict == "lost":
         try:
-            kept = keep_state(out, experiment, cell, of.load, reduced.state, reduced.judgement.reasons)
+            kept = keep_state(out, experiment, cell, of.load, reduced)
         except (CellFailed, OSError) as error:  # the verdict stands without it
             why = told(error)
     return completed(of.recording, exploration, elapsed_s, reduced, kept, why)

@@ -14,8 +14,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from acidtest.analysis import files_left
+from acidtest.analysis.verdicts import checker_names
 from acidtest.errors import CellFailed
-from acidtest.journal.models import Explored, FailingState, Fate, Integrity, Recording, RecoveryOutcome, Verdict
+from acidtest.journal.models import (
+    Explored,
+    FailingState,
+    Fate,
+    FilesLeft,
+    Integrity,
+    Recording,
+    RecoveryOutcome,
+    Verdict,
+)
 from acidtest.journal.protocol import Checked, DiskCut
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
@@ -63,20 +74,24 @@ def found(evidence: CutEvidence, judgement: Judgement) -> str:
     if evidence.mount_error is not None:
         return "file system not mounted"
     words = ["file system repaired"] if evidence.filesystem_repaired else []
+    subject, acknowledged, part_of = (
+        ("program", "item", "items") if evidence.is_program else ("engine", "commit", "transactions")
+    )
     for error, what in (
-        (evidence.start_error, "engine not started"),
+        (evidence.start_error, f"{subject} not started"),
         (evidence.read_error, "database not read"),
         (evidence.inspection_error, "not inspected"),
     ):
         if error is not None:
             words.append(what)
     if (fate := evidence.fate) is not None:
-        words.append(f"{counted(fate.lost, 'acknowledged commit')} missing")
-        words.append(f"{counted(fate.unacknowledged, 'other')} there")
-        words += [f"{counted(fate.torn, 'part')} of transactions"] if fate.torn else []
+        words.append(f"{counted(fate.lost, f'acknowledged {acknowledged}')} missing")
+        words += [] if evidence.is_program else [f"{counted(fate.unacknowledged, 'other')} there"]
+        words += [f"{counted(fate.torn, 'part')} of {part_of}"] if fate.torn else []
         words += ["loaded rows missing"] if fate.loaded_lost else []
         words += ["order broken"] if fate.order_broken else []
-    words += [name for name, answer in judgement.checks.items() if answer != "survived"]
+    failed = (name for name, answer in judgement.checks.items() if answer != "survived")
+    words += checker_names(failed, of_program=evidence.is_program)
     return ", ".join(words) or "as it was"
 
 
@@ -89,6 +104,7 @@ class Reduced:
     fate: Fate | None
     checked: Checked | None
     integrity: Integrity | None
+    files: FilesLeft | None
 
 
 class OneDisk:
@@ -116,6 +132,20 @@ class OneDisk:
             return replace(second, judgement=_contradicted(first.judgement, second.judgement), unannounced=False)
         return second
 
+    def files_left(self, seen: InspectedState) -> FilesLeft | None:
+        """The files of a state beside those of the same moment without any write left out; None where the state, or
+        that one, cannot be mounted. In the thread that calls. Raises CellFailed where the disk is gone."""
+        left, state = seen.evidence.file_sizes, seen.state
+        if left is None:
+            return None
+        whole = left if not state.departures else self._file_sizes(State(state.start, state.to))
+        return None if whole is None else files_left.compare(left, whole, "every write")
+
+    def _file_sizes(self, state: State) -> dict[str, int] | None:
+        evidence = CutEvidence()
+        with _mounted(self.trial, self._of.load, state, evidence):
+            return evidence.file_sizes
+
     def _inspect_once(self, state: State) -> InspectedState:
         shown = self.trial.evidence()
         inspect_state(self.trial, self._of.load, state, shown)
@@ -142,6 +172,7 @@ class Explorer:
         outcomes: list[RecoveryOutcome] = []
         states: list[tuple[str, int, int, bool]] = []
         worst: FailingState | None = None
+        worst_seen: InspectedState | None = None
         for one, seen in zip(asked, self.inspected([one.state for one in asked]), strict=True):
             outcome = seen.outcome
             key = outcome.verdict, outcome.unannounced, outcome.damaged, outcome.found
@@ -152,7 +183,9 @@ class Explorer:
             if seen.verdict != "survived":
                 failing = _failing(seen, indexes[key])
                 if worst is None or rank(failing, outcome) < rank(worst, outcomes[worst.outcome]):
-                    worst = failing
+                    worst, worst_seen = failing, seen
+        if worst is not None and worst_seen is not None:
+            worst = worst.model_copy(update={"files": self._files_left(worst_seen)})
         self._witnesses()
         return Explored(
             cell=self._cell.id,
@@ -170,9 +203,13 @@ class Explorer:
         seen = self._inspect(state)
         if seen.verdict == "lost":
             seen = shrunk(seen, self._inspect)
+        evidence, files = seen.evidence, self._files_left(seen)
         self._witnesses()
-        evidence = seen.evidence
-        return Reduced(seen.state, seen.judgement, evidence.fate, evidence.checked, evidence.integrity)
+        return Reduced(seen.state, seen.judgement, evidence.fate, evidence.checked, evidence.integrity, files)
+
+    def _files_left(self, seen: InspectedState) -> FilesLeft | None:
+        disk = self._disks[0]
+        return disk.thread.submit(disk.files_left, seen).result()
 
     def _inspect(self, state: State) -> InspectedState:
         (seen,) = self.inspected([state])
@@ -254,6 +291,7 @@ def completed(
             "damage": judgement.damage,
             "fate": reduced.fate,
             "integrity": reduced.integrity,
+            "files": reduced.files,
         }
         after["checks_after"] = reduced.checked
     elif exploration.looked_at:
@@ -293,14 +331,24 @@ def inspect_state(trial: Trial, load: RecordedLoad, state: State, evidence: CutE
     if evidence.is_program:
         evidence.buffered = buffered(load.acknowledged)
     evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=len(state.torn))
+    with _mounted(trial, load, state, evidence):
+        if evidence.mount_error is None:
+            trial.inspector.inspect(evidence, load.acknowledged_before(state.to))
+
+
+@contextmanager
+def _mounted(trial: Trial, load: RecordedLoad, state: State, evidence: CutEvidence) -> Iterator[None]:
+    """``state`` is built and mounted within, or the evidence has the reason why it cannot be."""
     trial.place.begin(state.on(load.log))
     try:
-        recovery = trial.place.mount_survivor()
-        evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
-    except CellFailed as error:
-        evidence.mount_error = error.message
-    else:
-        trial.inspector.inspect(evidence, load.acknowledged_before(state.to))
+        try:
+            recovery = trial.place.mount_survivor()
+        except CellFailed as error:
+            evidence.mount_error = error.message
+        else:
+            evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
+            evidence.file_sizes = trial.place.file_sizes()
+        yield
     finally:
         trial.instance.lose_power()
         trial.place.abandon()

@@ -10,7 +10,7 @@ from acidtest.analysis import disk_log
 from acidtest.conductor.engines import describe
 from acidtest.conductor.template import Templates, template_bytes
 from acidtest.errors import CellFailed
-from acidtest.journal.models import Fate
+from acidtest.journal.models import Fate, FilesLeft
 from acidtest.place import DirectoryPlace, Ledger, check_machine
 from acidtest.place.making import image_mb
 from acidtest.powercut import state_file
@@ -32,6 +32,8 @@ class Replayed:
     judgement: Judgement
     fate: Fate | None
     announced: str  # who announces what is lost, and what; "" where nothing is lost, or nobody does
+    is_program: bool = False
+    files: FilesLeft | None = None  # that are in it; None of state files of older versions
 
 
 def replay(file: Path, drives: Drives = simulated) -> Replayed:
@@ -77,4 +79,4 @@ def replay(file: Path, drives: Drives = simulated) -> Replayed:
             evidence.inspection_error = error.message
         judgement, by = trial.judged(evidence), announcement_of(cell, engine, evidence)
         said = "" if judgement.verdict != "lost" or is_unannounced(judgement, by) else by.reason
-        return Replayed(kept.cell_id, kept.reasons, judgement, evidence.fate, said)
+        return Replayed(cell.id, kept.reasons, judgement, evidence.fate, said, evidence.is_program, kept.files)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acidtest.analysis import disk_log, full_speed
+from acidtest.analysis import disk_log, files_left, full_speed
 from acidtest.conductor.fatal_errors import why_failed
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
@@ -50,8 +50,8 @@ NS_OF_MS = 1e6
 
 # Does something to the drive, leaves in the evidence what it has shown, and answers the verdict on it.
 CutAction = Callable[[Cell, CutEvidence], Judgement]
-# Of a cut that lost: its acknowledgements and the reasons of the verdict; answers the file of what it left.
-KeepSurvivors = Callable[["Trial", Cell, list[Acknowledgement], list[str]], str]
+# Of a cut that lost: what it has shown and the reasons of the verdict; answers the file of what it left.
+KeepSurvivors = Callable[["Trial", Cell, CutEvidence, list[str]], str]
 
 
 class Trial:
@@ -281,7 +281,7 @@ class Trial:
         if not is_unannounced(judgement, announcement_of(cell, self._engine, evidence)):
             return None
         try:
-            return keep(self, cell, evidence.acknowledged, judgement.reasons)
+            return keep(self, cell, evidence, judgement.reasons)
         except (CellFailed, OSError) as error:  # no room for it: the seed is told instead
             evidence.unkept = told(error)
             return None
@@ -304,6 +304,7 @@ class Trial:
             if self._engine.embedded:
                 evidence.clean_start_s = load.opened_s
             evidence.acknowledged = acknowledged = self.killed(load, evidence)
+        before = self.place.file_sizes()  # the disk forgets by now, and the kernel still has them
         if self._failure.loses_disk:
             evidence.nothing_left = True
             nothing = Survey(terminals=[], strays=0)
@@ -324,6 +325,9 @@ class Trial:
             return self.judged(evidence)
         if recovery is not None:
             evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
+            evidence.file_sizes = self.place.file_sizes()
+            if before is not None and evidence.file_sizes is not None:
+                evidence.files = files_left.compare(evidence.file_sizes, before, "power failed")
         self.inspector.inspect(evidence, acknowledged)
         self._recovery_s = evidence.engine_recovery_s or self._recovery_s
         if not self.place.tells_times:
@@ -509,6 +513,7 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
         recovery=evidence.recovery,
         replication=evidence.replication,
         storage=evidence.storage,
+        files=evidence.files,
         commit_ms=commit_ms(evidence.acknowledged or []),
         lost_ms=(evidence.cut_ns - evidence.first_missing_ns) / NS_OF_MS if evidence.first_missing_ns else None,
     )

@@ -14,8 +14,10 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from acidtest.analysis import files_left
 from acidtest.analysis.expected_loss import PLUG, announcement, is_unannounced
-from acidtest.analysis.survival import Survival, is_silent, survivals
+from acidtest.analysis.survival import Survival, controls, is_silent, survivals
+from acidtest.analysis.verdicts import checker_names
 from acidtest.doubts.unchecked import may_still_lose, of_cuts
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.report.fault_detection_table import noticing_json, page_noticing, print_noticing
@@ -36,6 +38,8 @@ STYLES = {
 }
 REASONS_MAX = 2
 LONGER = "duration_s = 60 in place of count: Linux begins to write what nobody flushes after 30 s"
+MORE_ITEMS = "more items under [program]: Linux begins to write what nobody flushes after 30 s"
+HIDES_DIRECTORIES = "ext4"  # by jbd2, whose one transaction has the file and its name
 ONE_BY_ONE = "acknowledgements-come-one-by-one"
 IN_BURSTS = (
     "several items came in one write: how many were lost, how old they were and the items a second say little until "
@@ -50,6 +54,15 @@ SOMETIMES = (
     "torn",
     "repaired",
 )  # columns that few pages have use for
+# What a checker that tries the trial itself has seen where it survived.
+CONTROLS = {
+    "disk-loses-its-cache": "the disk loses what was not flushed",
+    "holds-without-a-cut": "without a cut nothing is missing",
+    "check-notices-an-empty-disk": "program.check noticed the loss of every item",
+    "check-notices-a-planted-loss": "program.check noticed a planted loss",
+    "comparison-notices-a-planted-loss": "the comparison noticed a planted loss",
+    "machine-was-off": "the machine was off",
+}
 WITNESSES_MAX = 6
 PAGE_COLUMNS = ("cuts", "survived", "lost", "unknown", "worst loss", "commits", "commits/s", "mount ms", "recovery ms")
 
@@ -140,7 +153,7 @@ def print_survival(journal: Journal, console: Console) -> None:
     console.print(
         f"\n{said}: acknowledged before the cuts; worst loss: of those, missing after the worst cut.\n"
         f"{said}/s: the median, from the load's start to the cut{on_what(journal)}; no figure of acidtest run.\n"
-        "Times are medians as well: the mount with the journal's replay, the engine from its start to its answer.",
+        f"Times are medians as well: the mount with the journal's replay, the {answering(said)}.",
         style="dim",
         soft_wrap=True,
     )
@@ -151,7 +164,7 @@ def print_survival(journal: Journal, console: Console) -> None:
         console.print(exercised, style="dim", soft_wrap=True)
     if note := uncounted(journal.recordings):
         console.print(note, style="dim", markup=False, soft_wrap=True)
-    for note in lost_all(rows, varied):
+    for note in [*lost_all(rows, varied, said), *trust(journal.recordings)]:
         console.print(note, markup=False, soft_wrap=True)
     print_noticing(journal, varied, console)
     print_replication(journal, console)
@@ -191,10 +204,10 @@ def announcers(journal: Journal) -> str:
 def tally(rows: Sequence[Survival], who: str, said: str) -> str:
     """In how many cuts something was lost, and whether it may be; ``said`` is what was acknowledged. The last line."""
     announced, unannounced = sum(row.losses_announced for row in rows), sum(row.losses_unannounced for row in rows)
+    if not announced and not unannounced:
+        return _none_found(rows)
     unknown = sum(row.unknown for row in rows)
     doubt = f" {counted(unknown, 'cut is', 'cuts are')} unknown." if unknown else ""
-    if not announced and not unannounced:
-        return f"{_none_found(rows)}{doubt}"
     all_, unit = sum(row.states or row.cuts for row in rows), "cut"
     if any(row.states for row in rows):
         unit = "crash state" if all(row.states for row in rows) else "cut or crash state"
@@ -207,15 +220,17 @@ def tally(rows: Sequence[Survival], who: str, said: str) -> str:
 
 
 def _none_found(rows: Sequence[Survival]) -> str:
-    """What is known where no cut is lost: of no combination more than its cuts have shown."""
-    dark = [row for row in rows if row.is_dark]
-    if len(dark) == len(rows):
+    """What is known where no cut is lost: of no combination more than its cuts have shown, and nothing of all of them
+    where it is not known of one."""
+    if all(row.is_dark for row in rows):
         return "Nothing is known of a loss: no cut has a verdict."
     if all(row.held == row.cuts for row in rows):
         return "No commit was looked for; the conditions held after each cut."
-    but = f", but of {counted(len(dark), 'combination')} nothing is known" if dark else ""
     held = sum(row.held for row in rows)
-    but += f", and after {counted(held, 'cut')} no commit was looked for" if held else ""
+    but = f", and after {counted(held, 'cut')} no commit was looked for" if held else ""
+    if unknown := sum(row.unknown for row in rows):
+        cuts = counted(sum(row.cuts for row in rows), "cut")
+        return f"Of {unknown:,} of {cuts} it is not known whether anything was lost; the others show no loss{but}."
     return f"No loss was found{but}.{_would_show(rows)}"
 
 
@@ -245,14 +260,50 @@ def uncounted(recordings: Iterable[Recording]) -> str:
     return not_numbered(names)
 
 
-def lost_all(rows: Sequence[Survival], varied: Sequence[str]) -> list[str]:
+def answering(said: str) -> str:
+    """How the time until what was cut answers again is measured."""
+    return "program from its start until it is ready" if said == "items" else "engine from its start to its answer"
+
+
+def trust(recordings: Sequence[Recording]) -> list[str]:
+    """What lets a reader believe "survived", and what he must not conclude from it."""
+    return [*controls_text(recordings), *hides_directories(recordings)]
+
+
+def controls_text(recordings: Sequence[Recording]) -> list[str]:
+    """One line of the controls that held; nothing of journals that do not tell."""
+    held = [
+        f"{what} ({control.held:,} of {counted(control.tried, control.unit)})"
+        for control in controls(recordings)
+        if control.held and (what := CONTROLS.get(control.checker))
+    ]
+    return [f"Controls that held: {'; '.join(held)}."] if held else []
+
+
+def hides_directories(recordings: Sequence[Recording]) -> list[str]:
+    """One line where a program survived and its file system hides one kind of mistake."""
+    of_programs = [one for one in recordings if one.promise is not None and one.status == "done" and one.cut]
+    systems = {one.place.filesystem for one in of_programs}
+    survived = [one for one in of_programs if one.place.filesystem == HIDES_DIRECTORIES]
+    lost = {one.cell.rpartition("#")[0] for one in survived if one.cut and one.cut.verdict != "survived"}
+    if systems != {HIDES_DIRECTORIES} or all(one.cell.rpartition("#")[0] in lost for one in survived):
+        return []
+    return [
+        f"On {HIDES_DIRECTORIES} a missing fsync of a directory does not show, as a new file's name is committed with "
+        'the file\'s own fsync: cut it on "place.filesystem" = ["ext2"] as well.'
+    ]
+
+
+def lost_all(rows: Sequence[Survival], varied: Sequence[str], said: str) -> list[str]:
     """Where cuts came before anything had reached the disk: what they cannot show; one line for all of these."""
     names = [", ".join(row.levels.get(factor, "") for factor in varied) or "this" for row in rows if row.lost_all]
     if not names:
         return []
+    of_program = said == "items"
+    what, where, longer = ("item", "store", MORE_ITEMS) if of_program else ("commit", "database", LONGER)
     return [
-        f"In each cut of {'; '.join(names)} every acknowledged commit was lost, and what is left is whole: such cuts "
-        f"do not show whether the database can be damaged. A longer load may ({LONGER})."
+        f"In each cut of {'; '.join(names)} every acknowledged {what} was lost, and what is left is whole: such cuts "
+        f"do not show whether the {where} can be damaged. A longer load may ({longer})."
     ]
 
 
@@ -279,6 +330,8 @@ def page_tables(journal: Journal) -> dict[str, Any]:
     return {
         "rows": rows,
         "noun": said,
+        "answering": answering(said),
+        "files_left": files_left.in_words,
         "is_plug": is_plug(journal),
         "varied": varied_of(journal.header),
         "heads": headings(varied_of(journal.header), ["verdict", *PAGE_COLUMNS]),
@@ -293,7 +346,8 @@ def page_tables(journal: Journal) -> dict[str, Any]:
             for note in (
                 tally(rows, announcers(journal), said),
                 uncounted(journal.recordings),
-                *lost_all(rows, varied_of(journal.header)),
+                *lost_all(rows, varied_of(journal.header), said),
+                *trust(journal.recordings),
             )
             if note
         ],
@@ -347,7 +401,8 @@ def agreeing_checkers(recording: Recording) -> str:
     cut = recording.cut
     if cut is None or recording.status != "done":
         return ""
-    return ", ".join(name for name, verdict in cut.checks.items() if verdict == cut.verdict)
+    names = (name for name, verdict in cut.checks.items() if verdict == cut.verdict)
+    return ", ".join(checker_names(names, of_program=recording.promise is not None))
 
 
 def again(recording: Recording, journal: Journal) -> str:
@@ -406,6 +461,8 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
         console.print(f"  {reason}", markup=False, soft_wrap=True)
     if len(reasons) > REASONS_MAX:
         console.print(f"  and {more_reasons(len(reasons) - REASONS_MAX)}", style="dim")
+    for line in files_left.in_words(cut.files if cut else None):
+        console.print(f"  {line}", markup=False, soft_wrap=True)
     if announced:
         console.print(f"  announced by {announced}", style="dim", markup=False, soft_wrap=True)
     if cut and is_silent(cut):
@@ -467,6 +524,7 @@ def as_json(journal: Journal) -> dict[str, Any]:
         "replication": replication_json(journal),
         "storage_failures": noticing_json(journal),
         "not_checked": [one.as_json() for one in of_cuts(journal.recordings)],
+        "controls": {one.checker: {"held": one.held, "of": one.tried} for one in controls(journal.recordings)},
         "cuts": [
             {
                 "cell": recording.cell,

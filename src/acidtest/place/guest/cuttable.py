@@ -110,6 +110,9 @@ class CuttableGuest(CuttablePlace):
     def acknowledgements(self) -> tuple[Path, str]:
         return self._up.acknowledgements, self._up.acknowledges_to()
 
+    def file_sizes(self) -> None:
+        """They are in the guest."""
+
     def fetch(self) -> None:
         self._up.fetch(self.path)
 

@@ -143,9 +143,16 @@ class Machine:
 
     def attend(self, connection: Connection) -> NoReturn:
         """Serve one witness to its end. Raises Lost."""
-        connection.say(
-            Greeting(plug=VERSION, acidtest=__version__, digest=self._digest, boot_id=boot_id(), uptime_s=uptime_s())
+        programs = (engine.last_facts() for engine in self._engines.values() if isinstance(engine, Program))
+        greeting = Greeting(
+            plug=VERSION,
+            acidtest=__version__,
+            digest=self._digest,
+            boot_id=boot_id(),
+            uptime_s=uptime_s(),
+            program=next(programs, None),
         )
+        connection.say(greeting)
         while True:
             said = connection.take(3600.0)
             match said:

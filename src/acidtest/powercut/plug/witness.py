@@ -8,15 +8,17 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from acidtest.analysis.expected_loss import is_unannounced
+from acidtest.conductor.admission import programs_of, refuse_other_program
 from acidtest.conductor.conduct import Estimate, RunOutcome, no_room_told
 from acidtest.conductor.output import Output, header, make_directory
 from acidtest.conductor.watcher import Watcher
 from acidtest.errors import AcidtestError, BadInput
-from acidtest.journal.models import Cut, Recording
+from acidtest.journal.models import Cut, EngineFacts, Recording
 from acidtest.journal.reader import CUTS
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell, Plan, time_left
@@ -62,6 +64,7 @@ TICK_S = 0.2
 QUIET_S = 3.0  # without a sign of the machine after its power was cut
 STILL_S = 30.0  # whoever acknowledges so long after that was not cut
 Tell = Callable[[str], None]
+Admit = Callable[[Address, Greeting], str]
 Message = TypeVar("Message")
 
 
@@ -130,6 +133,8 @@ def watch(
     output = Output(out, first_line, CUTS, runs_again=lambda recording: recording.status == "failed")
     held = output.held()
     if held and not output.remaining(cuts, held):
+        if programs_of(held) and plan.experiment.program is not None:
+            tell("All cuts are in the journal: no machine was asked whether the program has changed since.")
         watcher.begins(len(cuts.cells), len(cuts.cells), str(address))
         return RunOutcome(held, 0)
     make_directory(out)
@@ -139,7 +144,8 @@ def watch(
         took: list[tuple[Cell, float]] = []
         estimate = Estimate(lambda cells: time_left(cells, took))
         left = {cell.id: cell for cell in remaining}
-        witness = Witness(address, digest_of(plan), switch, patience, out / KEPT, tell)
+        admit_machine = partial(admitted, digest_of(plan), lambda: programs_of(writer.journal), where)
+        witness = Witness(address, admit_machine, switch, patience, out / KEPT, tell)
         try:
             for cell in remaining:
                 began = time.monotonic()
@@ -160,9 +166,10 @@ class Witness:
     """One run of the witness."""
 
     def __init__(
-        self, address: Address, digest: str, switch: Switch | None, patience: Patience, kept: Path, tell: Tell
+        self, address: Address, admit: Admit, switch: Switch | None, patience: Patience, kept: Path, tell: Tell
     ) -> None:
-        self._address, self._digest, self._switch, self._patience = address, digest, switch, patience
+        """``admit`` raises BadInput where a machine has something else to do than this run."""
+        self._address, self._admit, self._switch, self._patience = address, admit, switch, patience
         self._kept, self._tell = kept, tell
         self._connection: Connection | None = None
         self._seen: Seen | None = None
@@ -222,24 +229,14 @@ class Witness:
                 time.sleep(RETRY_S)
                 continue
             try:
-                self._check(said)
+                note = self._admit(self._address, said)
             except BadInput:
                 connection.close()
                 raise
+            if note and self._seen is None:
+                self._tell(note)
             self._connection, self._seen = connection, Seen(said, at_s)
             return ""
-
-    def _check(self, said: Greeting) -> None:
-        if said.plug != VERSION:
-            raise BadInput(
-                f"acidtest at {self._address} is {said.acidtest}, and its messages are others",
-                "install the same version of acidtest on both",
-            )
-        if said.digest != self._digest:
-            raise BadInput(
-                f"another experiment, or another text or size of it, is served at {self._address}",
-                "give both machines the same file, and both or neither --quick",
-            )
 
     def _ask(self, message: Said, lines: Sequence[bytes] = ()) -> Said:
         """Its answer. Raises Lost."""
@@ -460,6 +457,26 @@ class Witness:
 
     def _path(self, cell: Cell, of: str) -> Path:
         return self._kept / f"{re.sub('[^A-Za-z0-9._#-]+', '-', cell.id)}-{of}"
+
+
+def admitted(
+    digest: str, programs: Callable[[], Sequence[EngineFacts]], where: Path, address: Address, machine: Greeting
+) -> str:
+    """What of a change of its program would not be noticed; ``programs`` are those of the journal's cuts. Raises
+    BadInput where the machine is not that of this run: at any greeting, for its program may be another after a cut."""
+    if machine.plug != VERSION:
+        raise BadInput(
+            f"acidtest at {address} is {machine.acidtest}, and its messages are others",
+            "install the same version of acidtest on both",
+        )
+    if machine.digest != digest:
+        raise BadInput(
+            f"another experiment, or another text or size of it, is served at {address}",
+            "give both machines the same file, and both or neither --quick",
+        )
+    if machine.program is None or not (before := programs()):
+        return ""
+    return refuse_other_program(before, machine.program, where)
 
 
 def planted(log: Sequence[Acknowledgement]) -> bytes:
