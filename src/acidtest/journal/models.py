@@ -169,6 +169,11 @@ class PlaceFacts(Record):
         return self.model_dump(exclude={*names, "guest"}) | guest
 
     @property
+    def drive(self) -> str:
+        """The drive's model, or its device where that is not known."""
+        return self.device_model if self.device_model != "unknown" else self.device
+
+    @property
     def beneath(self) -> str:
         """What an image in this place lies on."""
         return f"{self.filesystem} ({self.device}, {self.mount_options})"

@@ -331,9 +331,6 @@ class CuttablePlace:
         """Of each file of the mounted file system its bytes; None where they cannot be seen from here."""
         return None if self._filesystem == RAW else file_sizes(self.path)
 
-    def fetch(self) -> None:
-        """Have the files of the mounted file system below ``path`` here, where they are not."""
-
     def stats(self) -> DiskStats:
         """What the disk did so far. Raises CellFailed where it has ended."""
         return self._drive.stats()

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from acidtest.analysis.verdicts import merge
 from acidtest.families import FAMILIES
-from acidtest.journal.models import Verdict
+from acidtest.journal.models import Cut, DiskFailure, Verdict
+from acidtest.powercut.acknowledgement_log import NS_OF_MS, commit_ms
 from acidtest.powercut.commit_accounting import missing_examples, partial_examples
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.words import counted
@@ -279,3 +281,47 @@ REPORTED = (Checker("file-system-check", _filesystem, weighs=False),)
 CHECKERS = (*GUARDS, *given(GUARDS, WITNESSES), *REPORTED)
 
 judge = compose(CHECKERS)
+
+
+def recorded(
+    evidence: CutEvidence,
+    judgement: Judgement,
+    failure: DiskFailure | Literal["plug"],
+    drive: str,
+    cycle_s: float,
+    state: str | None = None,
+) -> Cut:
+    """A cut as it is recorded: what was found of it, and the verdict; ``state`` is the file of what it left."""
+    cut, acknowledged = evidence.cut, evidence.acknowledged or []
+    missing_ns = evidence.first_missing_ns
+    return Cut(
+        verdict=judgement.verdict,
+        reasons=judgement.reasons,
+        checks=judgement.checks,
+        damage=judgement.damage,
+        failure=failure,
+        after_failed_flush=evidence.after_failed_flush,
+        failed_flush_said=evidence.failed_flush_error,
+        acknowledged_after_failed_flush=evidence.acknowledged_after_failed_flush,
+        drive=drive,
+        at_s=evidence.at_s,
+        kept_bytes=cut.kept_bytes if cut else None,
+        lost_bytes=cut.lost_bytes if cut else None,
+        torn_writes=cut.torn_writes if cut else None,
+        fate=evidence.fate,
+        integrity=evidence.integrity,
+        filesystem_check=evidence.filesystem_check,
+        filesystem_said=evidence.filesystem_message,
+        filesystem_repaired=evidence.filesystem_repaired,
+        filesystem_mending_said=evidence.filesystem_mending_said,
+        filesystem_recovery_s=evidence.filesystem_recovery_s,
+        engine_recovery_s=evidence.engine_recovery_s,
+        cycle_s=cycle_s,
+        state=state,
+        recovery=evidence.recovery,
+        replication=evidence.replication,
+        storage=evidence.storage,
+        files=evidence.files,
+        commit_ms=commit_ms(acknowledged),
+        lost_ms=(evidence.cut_ns - missing_ns) / NS_OF_MS if missing_ns else None,
+    )

@@ -36,7 +36,6 @@ from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.expected_loss import announcement_of, is_unannounced
 from acidtest.powercut.inspector import Kept
-from acidtest.powercut.items import buffered
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad
 from acidtest.powercut.trial import Trial, unkept
 from acidtest.words import counted
@@ -328,8 +327,7 @@ def _contradicted(first: Judgement, second: Judgement) -> Judgement:
 
 def inspect_state(trial: Trial, load: RecordedLoad, state: State, evidence: CutEvidence) -> None:
     """Build ``state`` and find out what the engine makes of it."""
-    if evidence.is_program:
-        evidence.buffered = buffered(load.acknowledged)
+    evidence.buffered = trial.subject.buffered(load.acknowledged)
     evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=len(state.torn))
     with _mounted(trial, load, state, evidence):
         if evidence.mount_error is None:

@@ -58,7 +58,7 @@ class Inspector(Inspecting):
         embedded: bool,
         begin: Callable[[], None] | None = None,
         start_rig: Start | None = None,
-        fetch: Callable[[], None] = lambda: None,
+        fetch: Callable[[], None] | None = None,
     ) -> None:
         """``begin`` brings the engine to serve, where that is more than to start it. By ``start_rig`` the rig runs
         elsewhere, and ``fetch`` brings the database to where the engine's check runs."""
@@ -106,7 +106,8 @@ class Inspector(Inspecting):
             evidence.inspection_error = f"the survey ended before its time: {error.message}"
             return
         try:
-            self._fetch()
+            if self._fetch is not None:
+                self._fetch()
         except CellFailed as error:
             evidence.inspection_error = f"the database could not be fetched for its check: {error.message}"
             return

@@ -102,6 +102,16 @@ class Load(ABC):
                 self.acknowledged.wait(0.05)
         return made.result()
 
+    def finish(self, count: int) -> None:
+        """Wait until a load of ``count`` acknowledgements has ended in order, and read them. Raises CellFailed."""
+        end = time.monotonic() + LONGEST_S
+        while self.is_at_work and time.monotonic() < end:
+            self.acknowledged.wait(0.05)
+        self.kill()
+        self.acknowledged.drain()
+        if error := self.error():
+            raise CellFailed(error)
+
     def wait_until(self, time_s: float) -> None:
         """Read what comes up to ``time_s`` of the monotonic clock. Raises CellFailed when the load fails."""
         self._await(lambda: False, time_s - time.monotonic())

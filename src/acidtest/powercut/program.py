@@ -26,7 +26,6 @@ from acidtest.powercut.items import MISSING, ItemLog, answers, fate, first_missi
 from acidtest.powercut.load import Load
 from acidtest.words import counted
 
-CONTROL_ITEMS = 20  # at most, of the load that is not cut
 END_S = 10.0  # for a load that has written what it was asked for to end by itself
 
 
@@ -161,7 +160,7 @@ class _NoneKept:
 LOST_ALL = "on a disk that had lost everything written since the start"
 
 
-def blind_to_loss(inspector: ProgramInspector, acknowledged: Sequence[Acknowledgement]) -> tuple[str, str]:
+def blind_to_loss(inspector: Inspecting, acknowledged: Sequence[Acknowledgement]) -> tuple[str, str]:
     """Why the check is no witness, on a disk that has lost every one of these items; "" where it misses all of them.
     And why it cannot say there what is lost; "" where it can.
 

@@ -84,9 +84,9 @@ class LoadFile:
     size_bytes: int  # of the disk
 
 
-def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> RecordedLoad:
+def record(trial: Trial, cell: Cell, evidence: CutEvidence) -> RecordedLoad:
     """Drive the load to its count of commits and read what the disk has written down. Raises CellFailed."""
-    start = trial.drive.stats().log_records
+    start, log = trial.drive.stats().log_records, trial.log
     trial.begin(evidence)
     role = partial(role_of_file, cell.engine)
     seen = []

@@ -16,10 +16,9 @@ from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
 from acidtest.conductor.validity import not_in_force
 from acidtest.engine import Engine, Instance
-from acidtest.engine.program import ProgramInstance
 from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
-from acidtest.journal.models import Cut, Recording, RecoveryTimes, Replicated, Warning
+from acidtest.journal.models import Recording, RecoveryTimes, Replicated, Warning
 from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, Survey
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import CuttablePlace, Drive
@@ -29,29 +28,28 @@ from acidtest.place.guest.agent import Gone
 from acidtest.place.guest.cuttable import CuttableGuest
 from acidtest.place.trees import tree_bytes
 from acidtest.plan import Cell
-from acidtest.powercut import program
-from acidtest.powercut.acknowledgement_log import Acknowledgement, commit_ms, missing_lines
-from acidtest.powercut.checkers import Judgement, judge
+from acidtest.powercut.acknowledgement_log import Acknowledgement, missing_lines
+from acidtest.powercut.checkers import Judgement, judge, recorded
 from acidtest.powercut.commit_accounting import compare, first_missing_ns
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.drives import drive_name, files_of
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.expected_loss import announcement_of, is_unannounced
 from acidtest.powercut.failures import FAILURES
-from acidtest.powercut.inspector import Inspecting, Inspector
-from acidtest.powercut.items import buffered
-from acidtest.powercut.load import Load, loaded
+from acidtest.powercut.inspector import Inspecting
+from acidtest.powercut.load import Load
 from acidtest.powercut.moment import Moment
+from acidtest.powercut.program import blind_to_loss
 from acidtest.powercut.recovering import timed
+from acidtest.powercut.subject import Subject, subject_of
 
 BESIDE = "engine"  # the directory of what lies beside the database
 AFTER_FAILED_FLUSH_S = 1.0
-NS_OF_MS = 1e6
 
 # Does something to the drive, leaves in the evidence what it has shown, and answers the verdict on it.
 CutAction = Callable[[Cell, CutEvidence], Judgement]
-# Of a cut that lost: what it has shown and the reasons of the verdict; answers the file of what it left.
-KeepSurvivors = Callable[["Trial", Cell, CutEvidence, list[str]], str]
+# Of a cut that lost: what it has shown and the reasons of the verdict; answers the file of what it left, if it is kept.
+KeepSurvivors = Callable[["Trial", Cell, CutEvidence, list[str]], str | None]
 
 
 class Trial:
@@ -82,11 +80,10 @@ class Trial:
         self._broken_without_cut: list[str] | None = None
         self.kept_records = 0  # of the drive's log, up to the state that each cut begins from
         self._recovery_s = 0.0  # of the engine, the last time
-        self._instance: Instance | None = None
+        self._subject: Subject | None = None
         self._blind_to_loss: str | None = None
         self.mute_when_empty = ""  # why a program's check cannot say that everything is lost; "" it can
         self._buffered: str | None = None
-        self._inspector: Inspecting | None = None
         try:
             self._prepare(template, blank=blank)
         except BaseException:
@@ -103,25 +100,13 @@ class Trial:
         directory = self._home.subdirectory(BESIDE)
         for path in template.paths:
             (directory / path.name).symlink_to(self.place.path / path.name)
-        instance = self._instance = self._engine.adopt(directory, cell.settings, cell.durability)
-        if isinstance(instance, ProgramInstance):
-            for path in instance.database_files():
-                path.symlink_to(self.place.path / path.name)
-            self._inspector = program.ProgramInspector(instance, self._ledger)
-        else:
-            self._inspector = Inspector(
-                cell,
-                instance,
-                self._ledger,
-                embedded=self._engine.embedded,
-                start_rig=self._machine.rig if self._machine else None,
-                fetch=self.place.fetch,
-            )
+        instance = self._engine.adopt(directory, cell.settings, cell.durability)
+        subject = self._subject = subject_of(cell, self._engine, instance, self._ledger, self._machine)
+        subject.link(self.place.path)
         if blank:
             self.place.abandon()
             return
-        if isinstance(instance, ProgramInstance):
-            instance.set_up(self._ledger)
+        subject.set_up()
         # What a server does at its first start only is no part of a cut: MariaDB makes its log anew, as large as asked.
         instance.start(self._ledger)
         instance.lose_power()
@@ -131,41 +116,28 @@ class Trial:
         self.place.begin()
         evidence = replace(self.evidence(), disk_loses=None)  # what a cut would lose has no part in it
         try:
-            written = self._written_without_cut(instance) if isinstance(instance, ProgramInstance) else []
+            if written := subject.control(self._home.path):
+                self.place.recover()
             self.inspector.inspect(evidence, written)
             self._recovery_s = evidence.engine_recovery_s or 0.0
         finally:
             instance.lose_power()
             self.place.end()
         self._judge_without_cut(evidence)
-        if isinstance(self._inspector, program.ProgramInspector):
+        if written:
             self._blind_to_loss, self.mute_when_empty = self._seen_on_a_disk_that_lost(written)
-            self._buffered = buffered(written)
+            self._buffered = subject.buffered(written)
 
     def _judge_without_cut(self, evidence: CutEvidence) -> None:
         """Keep what an inspection found amiss although nothing was cut."""
         judgement = self.judged(evidence)
         self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
 
-    def _written_without_cut(self, instance: ProgramInstance) -> list[Acknowledgement]:
-        """What the program has acknowledged and then keeps, for its load and its server end in order, and nothing is
-        lost: the file system is unmounted and mounted again. Raises CellFailed."""
-        count = min(program.CONTROL_ITEMS, self._cell.workload.count or program.CONTROL_ITEMS)
-        instance.start(self._ledger)
-        with program.loaded(instance, self._home.path, count) as load:
-            load.finish(count)
-            acknowledged = load.acknowledged.read()
-        instance.stop()
-        self.place.recover()
-        return acknowledged
-
     def _seen_on_a_disk_that_lost(self, written: Sequence[Acknowledgement]) -> tuple[str, str]:
         """As ``program.blind_to_loss``, on the kept state, which has none of what was ``written`` since."""
-        inspector = self._inspector
-        assert isinstance(inspector, program.ProgramInspector)
         self.place.begin()
         try:
-            return program.blind_to_loss(inspector, written)
+            return blind_to_loss(self.inspector, written)
         finally:
             self.instance.lose_power()
             self.place.end()
@@ -203,25 +175,30 @@ class Trial:
         return self._engine
 
     @property
+    def subject(self) -> Subject:
+        assert self._subject is not None
+        return self._subject
+
+    @property
     def instance(self) -> Instance:
-        assert self._instance is not None
-        return self._instance
+        return self.subject.instance
 
     @property
     def inspector(self) -> Inspecting:
-        assert self._inspector is not None
-        return self._inspector
+        return self.subject.inspector
+
+    @property
+    def log(self) -> Path:
+        """The log of the disk, where it has one."""
+        return self._home.path / "log"
 
     def evidence(self) -> CutEvidence:
         """That of a cut which has shown nothing yet."""
-        return CutEvidence(
+        return self.subject.evidence(
             disk_loses=self._disk_loses,
             broken_without_cut=self._broken_without_cut,
             blind_to_loss=self._blind_to_loss,
             buffered=self._buffered,
-            is_program=isinstance(self._instance, ProgramInstance),
-            is_numbered=self._cell.workload.CAN_BE_SURVEYED,
-            conditions=self._cell.workload.conditions(),
         )
 
     def run(
@@ -246,7 +223,8 @@ class Trial:
         cut, cycle_s = None, time.monotonic() - began
         if reason is None and judgement is not None:
             state = self._kept(cell, evidence, judgement, keep)
-            cut = _cut(cell, evidence, judgement, cycle_s, state)
+            if evidence.cut is not None:
+                cut = recorded(evidence, judgement, cell.place.disk_failure, drive_name(cell), cycle_s, state)
         status: Status = "failed" if reason else "done"
         if reason is None and (reason := not_in_force(evidence.settings)):
             status = "invalid"
@@ -399,8 +377,7 @@ class Trial:
         evidence.settings += self.instance.settings_in_force(load.answers) if load.answers else []
         evidence.engine_version = load.engine_version
         evidence.missing_lines = missing_lines(acknowledged)
-        if evidence.is_program:
-            evidence.buffered = buffered(acknowledged) or evidence.buffered
+        evidence.buffered = self.subject.buffered(acknowledged) or evidence.buffered
         return acknowledged
 
     def _fail_flush(self, load: Load, evidence: CutEvidence) -> None:
@@ -425,10 +402,8 @@ class Trial:
             self.instance.lose_power()
 
     def loaded(self, cell: Cell) -> contextlib.AbstractContextManager[Load]:
-        """The load of ``cell`` on the engine, or the program's own, which is killed in the end."""
-        if isinstance(self._instance, ProgramInstance):
-            return program.loaded(self._instance, self._home.path)
-        return loaded(cell, self.instance, self._home.path, self._machine)
+        """The load of ``cell``, which is killed in the end."""
+        return self.subject.loaded(cell, self._home.path)
 
     def save_survivors(self, file: Path) -> State:
         """Write what the last cut left into ``file``, as the log of a disk that was written so. Raises CellFailed."""
@@ -443,8 +418,8 @@ class Trial:
     def release(self) -> None:
         """Let go of the engine and of the disk's device; disk and home are the caller's."""
         try:
-            if self._instance is not None:
-                self._instance.release()
+            if self._subject is not None:
+                self.instance.release()
         finally:
             self.place.release()
 
@@ -480,40 +455,3 @@ def _of_check(mute: str) -> list[Warning]:
     """What is told where a program's check cannot say that everything is lost; nothing without a reason."""
     text = f"{mute[:1].upper()}{mute[1:]}."
     return [Warning(code="check-cannot-tell-a-total-loss", about="verdict", text=text)] if mute else []
-
-
-def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float, state: str | None) -> Cut | None:
-    """The cut as it is recorded; None where none was made."""
-    if evidence.cut is None:
-        return None
-    return Cut(
-        verdict=judgement.verdict,
-        reasons=judgement.reasons,
-        checks=judgement.checks,
-        damage=judgement.damage,
-        failure=cell.place.disk_failure,
-        after_failed_flush=evidence.after_failed_flush,
-        failed_flush_said=evidence.failed_flush_error,
-        acknowledged_after_failed_flush=evidence.acknowledged_after_failed_flush,
-        drive=drive_name(cell),
-        at_s=evidence.at_s,
-        kept_bytes=evidence.cut.kept_bytes,
-        lost_bytes=evidence.cut.lost_bytes,
-        torn_writes=evidence.cut.torn_writes,
-        fate=evidence.fate,
-        integrity=evidence.integrity,
-        filesystem_check=evidence.filesystem_check,
-        filesystem_said=evidence.filesystem_message,
-        filesystem_repaired=evidence.filesystem_repaired,
-        filesystem_mending_said=evidence.filesystem_mending_said,
-        filesystem_recovery_s=evidence.filesystem_recovery_s,
-        engine_recovery_s=evidence.engine_recovery_s,
-        cycle_s=cycle_s,
-        state=state,
-        recovery=evidence.recovery,
-        replication=evidence.replication,
-        storage=evidence.storage,
-        files=evidence.files,
-        commit_ms=commit_ms(evidence.acknowledged or []),
-        lost_ms=(evidence.cut_ns - evidence.first_missing_ns) / NS_OF_MS if evidence.first_missing_ns else None,
-    )

@@ -89,9 +89,10 @@ def oldest_text(row: Survival) -> str:
     return "–" if row.lost_ms_worst is None else f"{row.lost_ms_worst:,.0f}"
 
 
-def oldest_note(said: str) -> str:
-    """What that column tells. Items count from when their lines were read, which may be later."""
-    least = "at least " if said == "items" else ""
+def oldest_note(said: str, *, plug: bool) -> str:
+    """What that column tells. Items count from when their lines were read, which may be later, and a plug is known to
+    have been pulled after the last acknowledgement."""
+    least = "at least " if said == "items" or plug else ""
     return f"oldest loss ms: for {least}how long the oldest of the missing {said} had been acknowledged before the cut."
 
 
@@ -158,7 +159,7 @@ def print_survival(journal: Journal, console: Console) -> None:
         soft_wrap=True,
     )
     if any(row.lost_ms_worst is not None for row in rows):
-        console.print(oldest_note(said), style="dim", soft_wrap=True)
+        console.print(oldest_note(said, plug=is_plug(journal)), style="dim", soft_wrap=True)
     if any(row.exercised_share is not None for row in rows):
         exercised = "exercised: of the kinds of blocks pending at each flush, those of which a crash state lacked some."
         console.print(exercised, style="dim", soft_wrap=True)
@@ -355,7 +356,9 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "commits_text": commits_text,
         "again": partial(again, journal=journal),
         "promise_hint": promise_hint,
-        "oldest_loss": oldest_note(said) if any(row.lost_ms_worst is not None for row in rows) else "",
+        "oldest_loss": oldest_note(said, plug=is_plug(journal))
+        if any(row.lost_ms_worst is not None for row in rows)
+        else "",
         "unchecked_cuts": of_cuts(journal.recordings),
         **page_noticing(journal),
         **page_replication(journal),

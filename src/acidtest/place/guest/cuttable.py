@@ -114,6 +114,7 @@ class CuttableGuest(CuttablePlace):
         """They are in the guest."""
 
     def fetch(self) -> None:
+        """Have the files of the mounted file system below ``path`` here."""
         self._up.fetch(self.path)
 
     def loses(self, keep: CutKeeps, seeds: Sequence[int]) -> bool:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from acidtest.analysis.expected_loss import is_unannounced
+from acidtest.analysis.expected_loss import PLUG, is_unannounced
 from acidtest.conductor.admission import programs_of, refuse_other_program
 from acidtest.conductor.conduct import Estimate, RunOutcome, no_room_told
 from acidtest.conductor.output import Output, header, make_directory
@@ -23,7 +23,7 @@ from acidtest.journal.reader import CUTS
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell, Plan, time_left
 from acidtest.powercut.acknowledgement_log import Acknowledgement, parse
-from acidtest.powercut.checkers import judge
+from acidtest.powercut.checkers import judge, recorded
 from acidtest.powercut.conductor import chosen
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.items import planted as planted_item
@@ -47,7 +47,6 @@ from acidtest.powercut.plug.messages import (
     Which,
 )
 from acidtest.powercut.plug.received import Kept
-from acidtest.powercut.plug.recorded import recorded
 from acidtest.powercut.plug.switch import Switch
 from acidtest.powercut.plug.wire import Address, Connection, Lost, connect
 from acidtest.powercut.program import found_where_lost
@@ -536,5 +535,6 @@ def _expected(said: Said, kind: type[Message]) -> Message:
 
 def _unknown(never_cut: Recording, evidence: CutEvidence, at_s: float) -> Recording:
     """The recording of a cut of which the machine does not tell."""
-    cut = recorded(judge(evidence), evidence, never_cut.place, at_s=at_s, cycle_s=at_s)
+    evidence.at_s = at_s
+    cut = recorded(evidence, judge(evidence), PLUG, never_cut.place.drive, at_s)
     return never_cut.model_copy(update={"status": "done", "reason": None, "cut": cut})
