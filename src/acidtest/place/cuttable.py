@@ -99,7 +99,7 @@ class CuttablePlace:
         self._filesystem = spec.filesystem or ""
         self._point = point
         self.path = point or home.path / "mounted"
-        self._options = [option for option in map(str.strip, spec.mount.split(",")) if option not in ("", "defaults")]
+        self._options = mounts.options_of(spec.mount)
         self._loop: str | None = None  # kept from cut to cut, with the disk's file behind it or not
         self._attached = False
         self._is_cut = False
@@ -126,11 +126,8 @@ class CuttablePlace:
         self._attach()
         if self._filesystem == RAW:
             return
-        for command in mkfs.commands(self._filesystem, self._spec, self.device, new_label(), None):
-            output = self._home.path / "output"
-            if self._ledger.run(command, output) != 0:
-                end = " / ".join(output.read_text(encoding="utf-8", errors="replace").split("\n")[-4:]).strip(" /")
-                raise mounts.failed(command, end)
+        commands = mkfs.commands(self._filesystem, self._spec, self.device, new_label(), None)
+        mkfs.run(self._ledger, commands, self._home.path / "output", FILESYSTEMS[self._filesystem].unsure)
         if self._point is None:
             self.path.mkdir()
         self._mount()

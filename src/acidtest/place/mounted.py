@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from acidtest.errors import CellFailed
@@ -20,8 +17,6 @@ from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import UNKNOWN, Mount, compared, place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage, new_label
-
-PATIENCE_S = 30.0  # with the mounts of others
 
 
 class MountedPlace(Place):
@@ -43,14 +38,13 @@ class MountedPlace(Place):
         apart = journal.device if journal else None
         commands = mkfs.commands(self._name, spec, device, label, apart)
         storage.begin(label)
-        for command in commands:
-            self._run(command, filesystem.unsure)
+        mkfs.run(ledger, commands, home.path / "said", filesystem.unsure)
         # Alike for every cell that is made alike.
         named = {str(device): "DEVICE", label: "LABEL"}
         self._mkfs = "; ".join(
             " ".join(named.get(word) or _without(apart, word) for word in command) for command in commands
         )
-        self._asked = [option for option in map(str.strip, spec.mount.split(",")) if option not in ("", "defaults")]
+        self._asked = mounts.options_of(spec.mount)
         given = list(self._asked)
         if apart and filesystem.external_mounted:
             given.append(filesystem.external_mounted.format(device=apart))
@@ -61,15 +55,6 @@ class MountedPlace(Place):
         except OSError as error:
             ledger.undo(self._mounted)
             raise CellFailed(f"{device}: read_ahead_kb {spec.read_ahead_kb}: {error.strerror}") from None
-
-    def _run(self, command: Sequence[str], unsure: str) -> None:
-        output = self._home.path / "said"
-        end = time.monotonic() + PATIENCE_S
-        while self._ledger.run(command, output) != 0:
-            words = _words(output)
-            if not unsure or unsure not in words or time.monotonic() > end:
-                raise mounts.failed(command, words)
-            time.sleep(0.2)
 
     def _set_own_read_ahead(self) -> None:
         # Some read ahead for themselves, whatever the queue of their device says.
@@ -146,12 +131,3 @@ class MountedPlace(Place):
 def _without(journal: Path | None, word: str) -> str:
     """A word of a command, as "device=/dev/loop1", with one name for the journal's device, the same for every cell."""
     return re.sub(rf"{re.escape(str(journal))}(?!\d)", "JOURNAL", word) if journal else word
-
-
-def _words(output: Path) -> str:
-    with contextlib.suppress(OSError):
-        lines = [
-            line.strip() for line in output.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
-        ]
-        return " / ".join(line for line in lines if "dmesg(1)" not in line)[:500] or "it left no message"
-    return UNKNOWN

@@ -48,6 +48,11 @@ DEFAULTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def options_of(text: str) -> list[str]:
+    """The options in ``place.mount``, without those that ask for nothing."""
+    return [option for option in map(str.strip, text.split(",")) if option not in ("", "defaults")]
+
+
 def mount(source: Path, point: Path, filesystem: str, options: Sequence[str]) -> None:
     """Mount the device ``source`` at the directory ``point``. Raises CellFailed with the kernel's own words.
 

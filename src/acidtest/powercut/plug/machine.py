@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from acidtest.errors import MachineLacks
-from acidtest.files import kernel_text
+from acidtest.files import BOOT_ID, kernel_text
 from acidtest.powercut.plug.messages import Greeting
 
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")  # see random(4)
 TOLERANCE_S = 2.0  # clocks of two machines drift, and a message takes its time
 
 
