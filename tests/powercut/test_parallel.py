@@ -17,8 +17,7 @@ from acidtest.experiment import PlaceSpec
 from acidtest.powercut.coverage import Asked
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.exploration import Explorer, OneDisk
-from acidtest.powercut.parallel import EACH, at_once
+from acidtest.powercut.exploration import EACH, Explorer, OneDisk, at_once
 
 MANY = 1_000_000
 

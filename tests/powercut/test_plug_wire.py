@@ -15,8 +15,7 @@ import pytest
 from acidtest.errors import AcidtestError, BadInput
 from acidtest.journal.models import EngineFacts
 from acidtest.powercut.plug.messages import VERSION, Forget, Greeting, Leaving, NotSaid, parsed
-from acidtest.powercut.plug.received import Kept
-from acidtest.powercut.plug.wire import LOOPBACK, PORT, Address, Connection, Lost, connect, listener
+from acidtest.powercut.plug.wire import LOOPBACK, PORT, Address, Connection, Kept, Lost, connect, listener
 from acidtest.powercut.plug.witness import Patience, Witness, admitted
 
 LINE = b"0 1 0 1 1000 2000"

@@ -46,7 +46,7 @@ from acidtest.journal.protocol import (
     StatsCommand,
     UnderCommand,
 )
-from acidtest.place.directory import DirectoryPlace
+from acidtest.place.base import DirectoryPlace
 from acidtest.place.facts import compared, place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage

@@ -1,20 +1,21 @@
-"""The places ``loop``, ``device`` and ``disk``: a block device that is formatted and mounted for the cell."""
+"""The places ``loop``, ``device`` and ``disk``, a block device that is formatted and mounted for the cell, and ``raw``,
+where the database is the device itself and what else an engine writes lies in a directory."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
-from acidtest.files import kernel_text
+from acidtest.files import fsync_path, kernel_text
 from acidtest.filesystems import FILESYSTEMS, FileSystem, listed
 from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.place import mkfs, mounts
-from acidtest.place.base import Place
-from acidtest.place.directory import DirectoryPlace
-from acidtest.place.facts import UNKNOWN, Mount, compared, place_facts
+from acidtest.place.base import DirectoryPlace, Place
+from acidtest.place.facts import UNKNOWN, Mount, compared, device_bytes, place_facts, raw_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage, new_label
 
@@ -131,3 +132,57 @@ class MountedPlace(Place):
 def _without(journal: Path | None, word: str) -> str:
     """A word of a command, as "device=/dev/loop1", with one name for the journal's device, the same for every cell."""
     return re.sub(rf"{re.escape(str(journal))}(?!\d)", "JOURNAL", word) if journal else word
+
+
+CHUNK = 4 << 20
+
+
+class RawPlace(Place):
+    """``storage`` without a file system. The one file of a database that is copied here becomes a link to the device,
+    and its bytes the first of the device. Once made, it releases ``home`` and ``storage`` with it."""
+
+    def __init__(self, home: DirectoryPlace, storage: Storage) -> None:
+        self._home, self._storage = home, storage
+        self.path = home.path
+        self._bytes = 0
+        storage.begin(None)
+
+    def copy(self, paths: Sequence[Path], directory: Path) -> None:
+        """Write the file onto the device and flush it there. Raises CellFailed."""
+        if len(paths) != 1 or not paths[0].is_file():
+            raise CellFailed("a database of several files cannot lie on one raw device")
+        [source] = paths
+        device = self._storage.device
+        self._bytes = source.stat().st_size
+        if self._bytes > device_bytes(device):
+            raise CellFailed(
+                f"{device}: {device_bytes(device) / 1e6:,.0f} MB are too few for a database of "
+                f"{self._bytes / 1e6:,.0f} MB: raise place.size_mb"
+            )
+        with source.open("rb") as read, device.open("r+b", buffering=0) as write:
+            while chunk := read.read(CHUNK):
+                write.write(chunk)
+            os.fsync(write.fileno())
+        (directory / source.name).symlink_to(device)
+        fsync_path(directory)
+
+    def database_bytes(self, paths: Sequence[Path]) -> int:
+        return self._bytes
+
+    def disk_log(self) -> Path | None:
+        return self._storage.disk_log()
+
+    def settle(self) -> None:
+        fsync_path(self._storage.device)
+        super().settle()
+
+    def facts(self) -> PlaceFacts:
+        return raw_facts(self._storage.device).model_copy(update=self._storage.facts())
+
+    def settings(self) -> list[SettingInForce]:
+        return self._storage.settings()
+
+    def release(self) -> None:
+        self._storage.quit()
+        self._storage.release()
+        self._home.release()

@@ -40,9 +40,8 @@ from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.coverage import Budget, Exploration, as_state, batch_size
 from acidtest.powercut.drives import Drives, simulated
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.exploration import Explorer, Reduced, completed, explorer
+from acidtest.powercut.exploration import Explorer, Reduced, at_once, completed, explorer
 from acidtest.powercut.failures import FAILURES
-from acidtest.powercut.parallel import at_once
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad, read, record, write
 from acidtest.powercut.replicated import ReplicatedTrial
 from acidtest.powercut.state_file import keep_state, keep_survivors, load_file

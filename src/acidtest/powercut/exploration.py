@@ -6,6 +6,8 @@ Nothing is run again for them: each is the disk as it was before the load with a
 from __future__ import annotations
 
 import itertools
+import os
+import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -13,9 +15,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from acidtest.analysis import files_left
 from acidtest.analysis.verdicts import checker_names
+from acidtest.engine import Engine
 from acidtest.errors import CellFailed
 from acidtest.journal.models import (
     Explored,
@@ -28,13 +32,14 @@ from acidtest.journal.models import (
     Verdict,
 )
 from acidtest.journal.protocol import Checked, DiskCut
+from acidtest.place.host import counters
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.checkers import Judgement
-from acidtest.powercut.coverage import Asked, Exploration, rank
+from acidtest.powercut.coverage import Asked, Budget, Exploration, rank
 from acidtest.powercut.crash_states import State
+from acidtest.powercut.drives import announcement_of, is_unannounced
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.expected_loss import announcement_of, is_unannounced
 from acidtest.powercut.inspector import Kept
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad
 from acidtest.powercut.trial import Trial, unkept
@@ -364,3 +369,25 @@ def shrunk(worst: InspectedState, inspect: Callable[[State], InspectedState]) ->
                 worst, again = replace(shown, state=smaller), True
                 break
     return worst
+
+
+EACH = 3  # disks for each processor: of a state's time most is waiting
+DISKS_MAX = 24
+STATES_EACH = 10  # a disk for fewer states takes longer to make than it saves
+SHARE = 4  # of the room that is free all disks together take up to one part in so many
+COPIES = 2  # of a disk's bytes at most: as it is kept and as it is
+
+
+def at_once(cell: Cell, engine: Engine, size_mb: int, directory: Path) -> int:
+    """How many disks of ``size_mb`` look at states of ``cell``, whose files are in ``directory``.
+
+    One of a server, which may be on a port that was asked for, and of a program of the user's.
+    """
+    if not engine.embedded:
+        return 1
+    in_file = cell.place.disk_medium == "file"
+    free = shutil.disk_usage(directory).free if in_file else counters().available_bytes
+    room = free // SHARE // (COPIES * (size_mb + cell.place.disk_cache_mb) << 20)
+    states = Budget.of(cell).states
+    asked = DISKS_MAX if states is None else states // STATES_EACH
+    return max(1, min(EACH * len(os.sched_getaffinity(0)), room, asked, DISKS_MAX))

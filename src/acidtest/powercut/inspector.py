@@ -19,7 +19,7 @@ from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import Acknowledgement, kinds
 from acidtest.powercut.commit_accounting import compare, first_missing_ns
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.processes import Unledgered
+from acidtest.powercut.load import Unledgered
 
 
 class Kept(Protocol):

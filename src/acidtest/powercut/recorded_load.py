@@ -28,7 +28,7 @@ from acidtest.powercut import blocks
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.crash_states import Contents
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.moment import Moment
+from acidtest.powercut.load import Moment
 from acidtest.powercut.trial import Trial
 
 FORMAT = 2

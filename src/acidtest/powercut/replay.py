@@ -16,8 +16,7 @@ from acidtest.place.making import image_mb
 from acidtest.powercut import state_file
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.conductor import Disks, trial_on
-from acidtest.powercut.drives import Drives, simulated
-from acidtest.powercut.expected_loss import announcement_of, is_unannounced
+from acidtest.powercut.drives import Drives, announcement_of, is_unannounced, simulated
 from acidtest.powercut.exploration import inspect_state
 from acidtest.powercut.recorded_load import RecordedLoad
 from acidtest.powercut.replicated import ReplicatedTrial

@@ -38,9 +38,7 @@ from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.inspector import Inspector
-from acidtest.powercut.load import Load
-from acidtest.powercut.moment import Moment
-from acidtest.powercut.processes import Unledgered
+from acidtest.powercut.load import Load, Moment, Unledgered
 from acidtest.powercut.subject import EngineSubject
 from acidtest.powercut.trial import Trial
 

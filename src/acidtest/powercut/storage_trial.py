@@ -39,8 +39,7 @@ from acidtest.powercut.fault_detection import (
     worth_noticing,
 )
 from acidtest.powercut.inspector import Inspector
-from acidtest.powercut.load import Load
-from acidtest.powercut.moment import Moment
+from acidtest.powercut.load import Load, Moment
 from acidtest.powercut.trial import Trial
 from acidtest.words import counted
 

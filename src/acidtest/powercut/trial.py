@@ -32,13 +32,11 @@ from acidtest.powercut.acknowledgement_log import Acknowledgement, missing_lines
 from acidtest.powercut.checkers import Judgement, judge, recorded
 from acidtest.powercut.commit_accounting import compare, first_missing_ns
 from acidtest.powercut.crash_states import State
-from acidtest.powercut.drives import drive_name, files_of
+from acidtest.powercut.drives import announcement_of, drive_name, files_of, is_unannounced
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.expected_loss import announcement_of, is_unannounced
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.inspector import Inspecting
-from acidtest.powercut.load import Load
-from acidtest.powercut.moment import Moment
+from acidtest.powercut.load import Load, Moment
 from acidtest.powercut.program import blind_to_loss
 from acidtest.powercut.recovering import timed
 from acidtest.powercut.subject import Subject, subject_of

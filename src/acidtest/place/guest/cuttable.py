@@ -16,8 +16,8 @@ from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.journal.protocol import CutKeeps, DiskCut, GhostFlushes
 from acidtest.place import fsck
+from acidtest.place.base import DirectoryPlace
 from acidtest.place.cuttable import BLOCK, PROBE_BLOCKS, CuttablePlace, Drive
-from acidtest.place.directory import DirectoryPlace
 from acidtest.place.disk import faults_in_force
 from acidtest.place.guest import kernel
 from acidtest.place.guest.agent import Gone

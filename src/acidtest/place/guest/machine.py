@@ -20,10 +20,9 @@ from pathlib import Path
 
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.formats import elf
-from acidtest.place.guest.agent import Gone, Port
+from acidtest.place.guest.agent import Gone, Monitor, Port
 from acidtest.place.guest.initramfs import busybox, in_guest
 from acidtest.place.guest.kernel import Kernel
-from acidtest.place.guest.monitor import Monitor
 from acidtest.place.ledger import Ledger
 
 QEMU = "qemu-system-x86_64"

@@ -27,9 +27,9 @@ from acidtest.powercut.checkers import judge, recorded
 from acidtest.powercut.conductor import chosen
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.items import planted as planted_item
-from acidtest.powercut.moment import Moment
+from acidtest.powercut.load import Moment
 from acidtest.powercut.plug.admission import admit, digest_of
-from acidtest.powercut.plug.machine import Seen, not_restarted
+from acidtest.powercut.plug.machine import Seen, Switch, not_restarted
 from acidtest.powercut.plug.messages import (
     VERSION,
     Drive,
@@ -46,9 +46,7 @@ from acidtest.powercut.plug.messages import (
     Stopped,
     Which,
 )
-from acidtest.powercut.plug.received import Kept
-from acidtest.powercut.plug.switch import Switch
-from acidtest.powercut.plug.wire import Address, Connection, Lost, connect
+from acidtest.powercut.plug.wire import Address, Connection, Kept, Lost, connect
 from acidtest.powercut.program import found_where_lost
 from acidtest.words import counted
 from acidtest.workload.program import ProgramItems
