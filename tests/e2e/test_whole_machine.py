@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support import times
 
 MACHINES = """
@@ -27,6 +29,7 @@ count = 20
 CUTS = times(1, 5)
 
 
+@pytest.mark.long  # make test has tests/guest, and test_plug_guest.py as a user meets it
 def test_dm_crypt_on_a_drive_that_keeps_its_word_and_on_one_that_lies(
     acidtest: Callable[..., Any], tmp_path: Path
 ) -> None:
