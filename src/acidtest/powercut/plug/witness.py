@@ -73,6 +73,13 @@ class Patience:
     back_s: float = 600.0
 
 
+class _CouldNot(Exception):
+    """The machine could not do what it was asked for, and says so in a recording of the cell."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+
+
 @dataclass(frozen=True)
 class _Controls:
     """What trials without any cut have shown of a combination, as in ``CutEvidence``."""
@@ -177,11 +184,10 @@ class Witness:
         try:
             self._reach()
             if cell.combination not in self._controls:
-                control = self._control(cell)
-                if isinstance(control, Recording):
-                    return control, ""
-                self._controls[cell.combination] = control
+                self._controls[cell.combination] = self._control(cell)
             return self._cut(cell, self._controls[cell.combination])
+        except _CouldNot as could_not:
+            return could_not.recording, ""
         except Lost as lost:
             self.close()
             raise AcidtestError(
@@ -235,81 +241,68 @@ class Witness:
             self._connection, self._seen = connection, Seen(said, at_s)
             return ""
 
-    def _ask(self, message: Said, lines: Sequence[bytes] = ()) -> Said:
-        """Its answer. Raises Lost."""
+    def _ask(self, message: Said, kind: type[Message], lines: Sequence[bytes] = ()) -> Message:
+        """Its answer, which is of this kind. Raises _CouldNot and Lost."""
         assert self._connection is not None
         self._connection.say(message, lines)
-        said = self._connection.take(ANSWER_S)
-        if said is None:
-            raise Lost(f"no answer within {ANSWER_S:.0f} s")
-        if isinstance(said, Leaving):
-            raise Lost(said.why)
-        if isinstance(said, bytes):
-            raise Lost("an acknowledgement came that nobody waits for")
-        return said
+        match self._connection.take(ANSWER_S):
+            case None:
+                raise Lost(f"no answer within {ANSWER_S:.0f} s")
+            case Leaving(why=why):
+                raise Lost(why)
+            case bytes():
+                raise Lost("an acknowledgement came that nobody waits for")
+            case Failed(recording=recording):
+                raise _CouldNot(recording)
+            case answer if isinstance(answer, kind):
+                return answer
+            case answer:
+                raise Lost(f"the machine said {answer.say} where nobody asked for it")
 
-    def _control(self, cell: Cell) -> _Controls | Recording:
+    def _control(self, cell: Cell) -> _Controls:
         """Whether the comparison of this combination finds all that was acknowledged, and notices one commit that was
-        planted; of a program also whether it misses all of it where nothing was written. Or the recording of a cell
-        that could not be run.
-
-        Raises Lost."""
+        planted; of a program also whether it misses all of it where nothing was written. Raises _CouldNot and Lost."""
         which = _which(cell)
         self._tell(f"{cell.combination}: trying the comparison, before any cut")
-        said = self._ask(Prepare(which=which))
-        if isinstance(said, Failed):
-            return said.recording
+        self._ask(Prepare(which=which), Prepared)
         count = min(CONTROL_COMMITS, cell.workload.count or CONTROL_COMMITS)
         seen = self._driven(Drive(which=which, count=count))
-        if isinstance(seen, Failed):
-            return seen.recording
         kept = Kept(self._path(cell, "control"))
         try:
             while not (seen.lost or seen.failed or seen.ordered) and not self._receive(kept, seen, TICK_S):
                 pass
             if seen.failed:
-                return seen.failed.recording
+                raise _CouldNot(seen.failed.recording)
             if seen.lost or seen.ordered:
                 raise Lost(seen.lost or seen.ordered)
             lines = kept.lines()
         finally:
             kept.close()
-        found: list[Cut | None] = []
-        for of in (lines, [*lines, planted(parse(lines))]):
-            said = self._ask(Look(which=which, before=seen.running, lines=len(of)), of)
-            if isinstance(said, Failed):
-                return said.recording
-            found.append(_expected(said, Looked).recording.cut)
-        sound, loss = found
+        sound = self._looked(which, seen.running, lines)
+        loss = self._looked(which, seen.running, [*lines, planted(parse(lines))])
         blind = self._seen_where_lost(cell, seen.running, lines) if _is_program(cell) else None
-        if isinstance(blind, Recording):
-            return blind
         self._say(Forget())
         return _Controls(unnoticed(len(lines), sound, loss, _noun(cell)), blind)
 
-    def _seen_where_lost(self, cell: Cell, before: Running, lines: Sequence[bytes]) -> str | Recording:
+    def _looked(self, which: Which, before: Running, lines: Sequence[bytes]) -> Cut | None:
+        """What is found of these lines without any cut."""
+        return self._ask(Look(which=which, before=before, lines=len(lines)), Looked, lines).recording.cut
+
+    def _seen_where_lost(self, cell: Cell, before: Running, lines: Sequence[bytes]) -> str:
         """As ``CutEvidence.blind_to_loss``: the same items, looked for in data that were made anew."""
         which = _which(cell)
-        for message, of in ((Prepare(which=which), []), (Look(which=which, before=before, lines=len(lines)), lines)):
-            said = self._ask(message, of)
-            if isinstance(said, Failed):
-                return said.recording
-        cut = _expected(said, Looked).recording.cut
+        self._ask(Prepare(which=which), Prepared)
+        cut = self._looked(which, before, lines)
         return found_where_lost("in data that were made anew", cut.fate if cut else None)
 
     def _cut(self, cell: Cell, controls: _Controls) -> tuple[Recording, str]:
         which = _which(cell)
         before = self._seen
         assert before is not None
-        said = self._ask(Prepare(which=which))
-        if isinstance(said, Failed):
-            return said.recording, ""
-        never_cut = _expected(said, Prepared).recording
+        never_cut = self._ask(Prepare(which=which), Prepared).recording
         if not controls.are_sound:  # a cut would prove nothing
             return _unknown(never_cut, controls.evidence(cell), 0.0), ""
         seen = self._driven(Drive(which=which))
-        if isinstance(seen, Failed):
-            return seen.recording, ""
         kept = Kept(self._path(cell, which.token))
         try:
             began = time.monotonic()
@@ -320,7 +313,7 @@ class Witness:
             kept.close()
             self.close()
         if seen.failed:
-            return seen.failed.recording, ""
+            raise _CouldNot(seen.failed.recording)
         if not lines:
             doubt = doubt or "no acknowledgement reached the witness before the power was cut"
         evidence = controls.evidence(cell)
@@ -341,10 +334,7 @@ class Witness:
             blind_to_loss=controls.blind_to_loss,
         )
         try:
-            said = self._ask(look, lines)
-            if isinstance(said, Failed):
-                return said.recording, ""
-            recording = _expected(said, Looked).recording
+            recording = self._ask(look, Looked, lines).recording
             if not is_unannounced(recording):
                 self._say(Forget())
             return recording, ""
@@ -354,13 +344,10 @@ class Witness:
             evidence.inspection_error = f"the machine was lost while it looked at what is left: {lost}"
             return _unknown(never_cut, evidence, at_s), ""
 
-    def _driven(self, drive: Drive) -> _Seen | Failed:
-        """Load is driven. Raises Lost."""
-        said = self._ask(drive)
-        if isinstance(said, Failed):
-            return said
-        now_s = time.monotonic()
-        return _Seen(_expected(said, Running), last_s=now_s, before_last_s=now_s, empty_s=now_s)
+    def _driven(self, drive: Drive) -> _Seen:
+        """Load is driven. Raises _CouldNot and Lost."""
+        running, now_s = self._ask(drive, Running), time.monotonic()
+        return _Seen(running, last_s=now_s, before_last_s=now_s, empty_s=now_s)
 
     def _powerless(self, cell: Cell, kept: Kept, seen: _Seen) -> tuple[float, str]:
         """Have the power cut at the moment of ``cell``, and switched on again: when that was, by the witness's clock,
@@ -522,13 +509,6 @@ def _which(cell: Cell) -> Which:
         seed=cell.seed,
         token=secrets.token_hex(8),
     )
-
-
-def _expected(said: Said, kind: type[Message]) -> Message:
-    """Raises Lost."""
-    if not isinstance(said, kind):
-        raise Lost(f"the machine said {said.say} where nobody asked for it")
-    return said
 
 
 def _unknown(never_cut: Recording, evidence: CutEvidence, at_s: float) -> Recording:
