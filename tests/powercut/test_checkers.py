@@ -91,6 +91,13 @@ def test_guarded_checkers_know_nothing_unless_every_guard_survives(
         assert all(reason.startswith("guard-") for reason in judgement.reasons)
 
 
+def test_a_guard_that_crashes_lets_nothing_survive() -> None:
+    guard = Checker("guard", crash)
+    judgement = compose([guard, *given([guard], several(["survived", "lost"]))])(NOTHING)
+    assert judgement.verdict == "unknown"
+    assert judgement.reasons == ["the checker guard crashed: ZeroDivisionError: division by zero"]
+
+
 def test_reasons_are_those_of_the_checkers_that_made_the_verdict_each_once() -> None:
     checkers = [answering("a", "unknown"), answering("b", "lost"), answering("c", "survived")]
     checkers.append(Checker("again", lambda _: Answer("lost", ("b answers lost", "and more"))))
