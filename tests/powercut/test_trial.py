@@ -33,7 +33,7 @@ LOST = {
 
 def trial(gone: str | None) -> Trial:
     made = Trial.__new__(Trial)
-    made._engine, made._failure = Mock(gone=Mock(return_value=gone)), FAILURES["cut"]
+    made.engine, made._failure = Mock(gone=Mock(return_value=gone)), FAILURES["cut"]
     made._subject, made._keep, made._recovery_s = Mock(buffered=Mock(return_value=None)), "none", 0.0
     return made
 

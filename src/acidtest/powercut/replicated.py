@@ -113,10 +113,10 @@ class ReplicatedTrial(Trial):
         )
         ends = Ends(cables.PRIMARY, cables.REPLICA, cables.ARBITRATOR if self._mode.arbitrated else "")
         pair = self._pair = self._replication.pair(
-            self._engine, directory, of_replica, cell.settings, cell.durability, self._mode, ends
+            self.engine, directory, of_replica, cell.settings, cell.durability, self._mode, ends
         )
         start_rig = partial(_rig_in, self.link.primary.network)
-        self._subject = EngineSubject(cell, self._engine, pair.primary, self._ledger, start_rig=start_rig)
+        self._subject = EngineSubject(cell, self.engine, pair.primary, self._ledger, start_rig=start_rig)
         starts = {
             "primary": (
                 pair.primary,
@@ -130,7 +130,7 @@ class ReplicatedTrial(Trial):
                 cell,
                 instance,
                 self._ledger,
-                embedded=self._engine.embedded,
+                embedded=self.engine.embedded,
                 begin=begin,
                 start_rig=partial(_rig_in, inside.network),
             )

@@ -69,17 +69,17 @@ class Trial:
         blank: bool = False,
     ) -> None:
         """With ``blank`` the kept state is the disk before anything was written to it."""
-        self._cell, self._engine, self._home, self.drive, self._ledger = cell, engine, home, drive, ledger
+        self._cell, self.engine, self._home, self.drive, self._ledger = cell, engine, home, drive, ledger
         self._failure = FAILURES[cell.place.disk_failure]
         self._keep: CutKeeps = "all" if self._failure.ends == "kernel" else cell.place.disk_keeps
         self._machine = whole_machine(cell, engine, home, drive, ledger) if cell.place.kind == "machine" else None
         self.place = self._machine or CuttablePlace(cell.place, home, drive, ledger, faults(cell.place))
         self._disk_loses: bool | None = None
-        self._broken_without_cut: list[str] | None = None
+        self.broken_without_cut: list[str] | None = None
         self.kept_records = 0  # of the drive's log, up to the state that each cut begins from
         self._recovery_s = 0.0  # of the engine, the last time
         self._subject: Subject | None = None
-        self._blind_to_loss: str | None = None
+        self.blind_to_loss: str | None = None
         self.mute_when_empty = ""  # why a program's check cannot say that everything is lost; "" it can
         self._buffered: str | None = None
         try:
@@ -98,8 +98,8 @@ class Trial:
         directory = self._home.subdirectory(BESIDE)
         for path in template.paths:
             (directory / path.name).symlink_to(self.place.path / path.name)
-        instance = self._engine.adopt(directory, cell.settings, cell.durability)
-        subject = self._subject = subject_of(cell, self._engine, instance, self._ledger, self._machine)
+        instance = self.engine.adopt(directory, cell.settings, cell.durability)
+        subject = self._subject = subject_of(cell, self.engine, instance, self._ledger, self._machine)
         subject.link(self.place.path)
         if blank:
             self.place.abandon()
@@ -123,13 +123,13 @@ class Trial:
             self.place.end()
         self._judge_without_cut(evidence)
         if written:
-            self._blind_to_loss, self.mute_when_empty = self._seen_on_a_disk_that_lost(written)
+            self.blind_to_loss, self.mute_when_empty = self._seen_on_a_disk_that_lost(written)
             self._buffered = subject.buffered(written)
 
     def _judge_without_cut(self, evidence: CutEvidence) -> None:
         """Keep what an inspection found amiss although nothing was cut."""
         judgement = self.judged(evidence)
-        self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
+        self.broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
 
     def _seen_on_a_disk_that_lost(self, written: Sequence[Acknowledgement]) -> tuple[str, str]:
         """As ``program.blind_to_loss``, on the kept state, which has none of what was ``written`` since."""
@@ -146,7 +146,7 @@ class Trial:
         """Every cut begins from this state of a log, of whose trial it is known what was broken without a cut, and of
         a program's check whether it notices a loss."""
         self.place.keep_state(state.on(log))
-        self._broken_without_cut, self._blind_to_loss = broken_without_cut, blind_to_loss
+        self.broken_without_cut, self.blind_to_loss = broken_without_cut, blind_to_loss
 
     @contextlib.contextmanager
     def scratch_in_memory(self) -> Iterator[None]:
@@ -157,20 +157,6 @@ class Trial:
                 mounted = self._ledger.mount_memory(directory)
                 held.callback(self._ledger.undo, mounted)
             yield
-
-    @property
-    def blind_to_loss(self) -> str | None:
-        """As in ``CutEvidence``."""
-        return self._blind_to_loss
-
-    @property
-    def broken_without_cut(self) -> list[str] | None:
-        """What does not hold although nothing was cut; None where it was not tried."""
-        return self._broken_without_cut
-
-    @property
-    def engine(self) -> Engine:
-        return self._engine
 
     @property
     def subject(self) -> Subject:
@@ -194,8 +180,8 @@ class Trial:
         """That of a cut which has shown nothing yet."""
         return self.subject.evidence(
             disk_loses=self._disk_loses,
-            broken_without_cut=self._broken_without_cut,
-            blind_to_loss=self._blind_to_loss,
+            broken_without_cut=self.broken_without_cut,
+            blind_to_loss=self.blind_to_loss,
             buffered=self._buffered,
         )
 
@@ -217,7 +203,7 @@ class Trial:
             finally:
                 self.abandon()
         except (CellFailed, OSError) as error:
-            reason = why_failed(error, self._engine)  # of the latter the disk has ended under us
+            reason = why_failed(error, self.engine)  # of the latter the disk has ended under us
         cut, cycle_s = None, time.monotonic() - began
         if reason is None and judgement is not None:
             state = self._kept(cell, evidence, judgement, keep)
@@ -254,7 +240,7 @@ class Trial:
         if self._failure.ends == "engine":  # a part of what it left was in the kernel only, and is not on the disk
             return None
         # What was announced needs no second look, and every state takes as much room as its database.
-        if not is_unannounced(judgement, announcement_of(cell, self._engine, evidence)):
+        if not is_unannounced(judgement, announcement_of(cell, self.engine, evidence)):
             return None
         try:
             return keep(self, cell, evidence, judgement.reasons)
@@ -277,7 +263,7 @@ class Trial:
                 evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=0)  # the drive has lost nothing
             else:
                 evidence.cut = self.place.cut(self._keep, cell.seed)
-            if self._engine.embedded:
+            if self.engine.embedded:
                 evidence.clean_start_s = load.opened_s
             evidence.acknowledged = acknowledged = self.killed(load, evidence)
         before = self.place.file_sizes()  # the disk forgets by now, and the kernel still has them
@@ -321,7 +307,7 @@ class Trial:
         try:
             recovery = self.place.recover_state(self._survivors())
             return timed(
-                None if self._engine.embedded else lambda: self.instance.start(self._ledger),
+                None if self.engine.embedded else lambda: self.instance.start(self._ledger),
                 lambda: self.loaded(cell),
                 limit_s,
                 full_speed.before(acknowledged, evidence.cut_ns),
@@ -344,7 +330,7 @@ class Trial:
     def judged(self, evidence: CutEvidence) -> Judgement:
         """The verdict. Raises CellFailed where the engine is gone: whatever is not found then is no loss."""
         judgement = judge(evidence)
-        if judgement.verdict != "survived" and (gone := self._engine.gone()):
+        if judgement.verdict != "survived" and (gone := self.engine.gone()):
             raise CellFailed(gone)
         return judgement
 
@@ -361,7 +347,7 @@ class Trial:
         self._read_back(evidence)
         began = time.monotonic()
         self.instance.start(self._ledger)
-        if not self._engine.embedded:
+        if not self.engine.embedded:
             evidence.clean_start_s = time.monotonic() - began
 
     def _database_bytes(self) -> int:
@@ -371,6 +357,10 @@ class Trial:
         """End the load and the engine under a disk that is cut, and answer what had been drained before."""
         load.kill()
         self.instance.lose_power()
+        return self.read_log(load, evidence)
+
+    def read_log(self, load: Load, evidence: CutEvidence) -> list[Acknowledgement]:
+        """What has been drained of a load that has ended, with what else it has shown."""
         acknowledged = load.acknowledged.read()
         evidence.settings += self.instance.settings_in_force(load.answers) if load.answers else []
         evidence.engine_version = load.engine_version
