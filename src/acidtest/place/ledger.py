@@ -38,6 +38,7 @@ from acidtest.place.mounts import DISK_SOURCE
 
 MEMORY_SOURCE = Path("acidtest-memory")  # stands where other mounts name their device
 APPEAR_S = 5.0  # for the environment of a process that has just begun its command
+GONE_S = 60.0  # for a process that was killed
 
 
 @dataclass(frozen=True)
@@ -484,7 +485,9 @@ def _undo_mount(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _undo_fuse(entry: Mapping[str, Any]) -> list[str]:
-    return [f"ended the disk at {entry['path']}"] if mounts.end_fuse(Path(entry["path"]), DISK_SOURCE) else []
+    point = Path(entry["path"])
+    mounts.abort_fuse(point, DISK_SOURCE)
+    return [f"ended the disk at {point}"] if mounts.unmount(point, DISK_SOURCE) else []
 
 
 def _undo_queue(entry: Mapping[str, Any]) -> list[str]:
@@ -584,7 +587,9 @@ def _kill(pid: int, start_time: str) -> bool:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return False
-    _wait_gone(pid)
+    end = time.monotonic() + GONE_S
+    while time.monotonic() < end and not _is_gone(pid):
+        time.sleep(0.01)
     return True
 
 
@@ -645,12 +650,6 @@ def _is_gone(pid: int) -> bool:
     except OSError:
         return True
     return all(_stat(thread)[:1] in ([], ["Z"], ["X"]) for thread in threads)
-
-
-def _wait_gone(pid: int, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and not _is_gone(pid):
-        time.sleep(0.01)
 
 
 def _boot_id() -> str:

@@ -152,17 +152,9 @@ def unmount(point: Path, source: Path) -> bool:
     return was_mounted
 
 
-def end_fuse(point: Path, source: Path) -> bool:
-    """End the FUSE connection of what ``source`` has mounted at ``point``, and unmount it; whether it was mounted.
-
-    Whoever still waits for an answer gets an error. Raises OSError (EBUSY) when it is still used after ``PATIENCE_S``.
-    """
-    abort_fuse(point, source)
-    return unmount(point, source)
-
-
 def abort_fuse(point: Path, source: Path) -> None:
-    """End the FUSE connection of what ``source`` has mounted at ``point``, which stays mounted and fails everybody."""
+    """End the FUSE connection of what ``source`` has mounted at ``point``, which stays mounted; whoever waits for an
+    answer gets an error."""
     for mount in mounted_at(point, source):
         try:
             (CONNECTIONS / mount.device_number.partition(":")[2] / "abort").write_text("1", encoding="utf-8")

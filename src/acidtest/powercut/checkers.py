@@ -139,17 +139,8 @@ def _notices_planted(evidence: CutEvidence) -> Answer | None:
     return _unknown_for(answered if evidence.planted else None)
 
 
-def _notices_empty_disk(evidence: CutEvidence) -> Answer | None:
-    return _unless_empty(evidence.blind_to_loss)
-
-
 def _unless_empty(found: str | None) -> Answer | None:
     return None if found is None else _unknown_for(found or None)
-
-
-def _come_one_by_one(evidence: CutEvidence) -> Answer | None:
-    """No guard: what is lost was acknowledged, however late."""
-    return _unless_empty(evidence.buffered)
 
 
 def _log_is_complete(evidence: CutEvidence) -> Answer:
@@ -257,7 +248,7 @@ def _filesystem(evidence: CutEvidence) -> Answer:
 SOUND = (
     Checker("disk-loses-its-cache", _disk_loses),
     Checker("holds-without-a-cut", _holds_without_cut),
-    Checker("check-notices-an-empty-disk", _notices_empty_disk),
+    Checker("check-notices-an-empty-disk", lambda evidence: _unless_empty(evidence.blind_to_loss)),
     Checker("check-notices-a-planted-loss", _notices_planted),
     Checker("machine-was-off", lambda evidence: _unless_empty(evidence.restarted)),
     Checker("witness-saw-all", lambda evidence: _unless_empty(evidence.witnessed)),
@@ -275,7 +266,8 @@ WITNESSES = (
     Checker("transactions-are-whole", _transactions),
     Checker("conditions-hold", _conditions),
     Checker("engine-check-holds", _integrity),
-    Checker("acknowledgements-come-one-by-one", _come_one_by_one),
+    # No guard: what is lost was acknowledged, however late.
+    Checker("acknowledgements-come-one-by-one", lambda evidence: _unless_empty(evidence.buffered)),
 )
 REPORTED = (Checker("file-system-check", _filesystem, weighs=False),)
 CHECKERS = (*GUARDS, *given(GUARDS, WITNESSES), *REPORTED)

@@ -63,13 +63,9 @@ class Inspector(Inspecting):
         """``begin`` brings the engine to serve, where that is more than to start it. By ``start_rig`` the rig runs
         elsewhere, and ``fetch`` brings the database to where the engine's check runs."""
         self._cell, self._instance, self._embedded = cell, instance, embedded
-        self._begin = begin or partial(instance.start, ledger)
+        self.begin = begin or partial(instance.start, ledger)
         self._start_rig, self._fetch = start_rig, fetch
         self._standing: Standing | None = None
-
-    def begin_by(self, begin: Callable[[], None]) -> None:
-        """From now on the engine is brought to serve in this way."""
-        self._begin = begin
 
     def inspect(self, evidence: CutEvidence, acknowledged: Sequence[Acknowledgement]) -> None:
         """Start the engine, survey and check the database."""
@@ -116,10 +112,10 @@ class Inspector(Inspecting):
     def _start(self) -> None:
         """Start the engine; once more if it ends by itself, as whoever finds it so would do."""
         try:
-            self._begin()
+            self.begin()
         except Ended:
             self._instance.lose_power()
-            self._begin()
+            self.begin()
 
     def ask(self, question: str) -> list[list[str | None]]:
         """Its rows as text. Raises CellFailed with the engine's words."""

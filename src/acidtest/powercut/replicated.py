@@ -316,7 +316,7 @@ class ReplicatedTrial(Trial):
         instance, place = self._looked_at
         evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=0)
         if self._promoted:
-            self._looks["replica"].begin_by(partial(self.pair.serve, self.link.replica, self._ask_replica))
+            self._looks["replica"].begin = partial(self.pair.serve, self.link.replica, self._ask_replica)
         place.begin(state.on(log))
         try:
             recovery = place.mount_survivor()

@@ -76,7 +76,6 @@ class Trial:
         self.place = self._machine or CuttablePlace(cell.place, home, drive, ledger, faults(cell.place))
         self._disk_loses: bool | None = None
         self.broken_without_cut: list[str] | None = None
-        self.kept_records = 0  # of the drive's log, up to the state that each cut begins from
         self._recovery_s = 0.0  # of the engine, the last time
         self._subject: Subject | None = None
         self.blind_to_loss: str | None = None
@@ -109,7 +108,6 @@ class Trial:
         instance.start(self._ledger)
         instance.lose_power()
         self.place.keep()
-        self.kept_records = self.drive.stats().log_records
         # Without a cut all must be found as it was loaded: what is amiss later is then the cut's doing.
         self.place.begin()
         evidence = replace(self.evidence(), disk_loses=None)  # what a cut would lose has no part in it
@@ -339,7 +337,7 @@ class Trial:
         evidence.clean_mount_s = self.place.mount_s
         evidence.place = self.place.facts()
         evidence.settings = self.place.settings()
-        evidence.database_bytes = self._database_bytes()
+        evidence.database_bytes = sum(tree_bytes(path.resolve()) for path in self.instance.database_files())
 
     def begin(self, evidence: CutEvidence) -> None:
         """From the kept state, the engine started."""
@@ -349,9 +347,6 @@ class Trial:
         self.instance.start(self._ledger)
         if not self.engine.embedded:
             evidence.clean_start_s = time.monotonic() - began
-
-    def _database_bytes(self) -> int:
-        return sum(tree_bytes(path.resolve()) for path in self.instance.database_files())
 
     def killed(self, load: Load, evidence: CutEvidence) -> list[Acknowledgement]:
         """End the load and the engine under a disk that is cut, and answer what had been drained before."""
