@@ -453,7 +453,7 @@ def test_who_notices_what_storage_does_wrong(acidtest: Callable[..., Any], tmp_p
     told = {(one["levels"]["engine"], one["levels"]["place.disk_failure"]): one for one in results["storage_failures"]}
     for (engine, failure), one in told.items():
         assert one["trials"] == FEW, (engine, failure, one)
-        if failure != "lost-write":  # which of the engine's writes are tried is drawn by lot, and may be none
+        if failure != "lost-write":  # which of the engine's writes are tried is drawn at random, and may be none
             assert one["struck"] == FEW, (engine, failure, one)
     for one in results["cuts"]:
         storage = one["cut"]["storage"]

@@ -1,4 +1,4 @@
-"""One list of what was looked at: no state twice, whoever looks, whatever dies, and no more than the budget."""
+"""One list of what was looked at: no state twice, no matter who looks or what dies, and no more than the budget."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def some_load(path: Path, seed: int, count: int = 20) -> RecordedLoad:
 
 
 def line_of(asked: list[Asked], outcome: RecoveryOutcome = SURVIVED, elapsed_s: float = 0.0) -> Explored:
-    states = [(one.image, one.demanded, 0, one.by_lot) for one in asked]
+    states = [(one.image, one.demanded, 0, one.at_random) for one in asked]
     return Explored(
         cell="c#1",
         load="load",

@@ -124,7 +124,7 @@ def test_crash_states_are_counted_as_states_and_say_what_they_would_have_shown()
     out = printed(journal([of_states()]))
     assert " survived  60 of 60 states " in out
     assert (
-        "No loss was found. 50 crash states drawn by lot would have shown, at 95 %, a loss in 5.8 % of such states of "
+        "No loss was found. 50 crash states drawn at random would have shown, at 95 %, a loss in 5.8 % of such states of "
         "the same load; a rarer one may be there." in out
     )
     assert (

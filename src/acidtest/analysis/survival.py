@@ -95,7 +95,7 @@ class Survival:
     states_per_s: float | None
     images: int | None  # different contents of the disk among the states; None in older journals, as the next three
     outcomes: int | None  # different ends that recovery came to, of the load that had the most
-    states_drawn: int | None  # of the states, those drawn by lot
+    states_drawn: int | None  # of the states, those drawn at random
     drawn_outcomes_once: int | None  # ends of recovery that came up once among the drawn ones of a load, over all loads
     # By kind of block: moments at which a state lacked one that was pending, and all at which one was; over all loads.
     exercised: dict[str, tuple[int, int]] | None

@@ -53,7 +53,7 @@ def serve(
     address = plug.Address.named(listen, "--listen")
     plan = _planned(file, quick=quick, cuts=None)
     if not address.is_loopback:
-        say(f"Whoever reaches {address} can have load driven here, without a password: use a network of your own.")
+        say(f"Anybody who reaches {address} can have load driven here, without a password: use a network of your own.")
     with stop_signals.leaving("no power was cut, and the same command begins anew"):
         plug.serve(plan, file, at, address, say)
 
@@ -89,7 +89,7 @@ def witness(
         bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
     ] = False,
 ) -> None:
-    """On another machine: keep what is acknowledged, have the power cut at moments drawn by lot, and tell what is gone.
+    """On another machine: keep what is acknowledged, have the power cut at random moments, and report what is lost.
 
     Without --switch-off and --switch-on it says when to pull the plug."""
     from acidtest.cli.report import show_cuts

@@ -1,8 +1,8 @@
 """A control group of our own with a memory limit, in which the engine runs and to which what it caches is charged.
 
 Both versions are spoken: v1 as in the kernel's admin-guide/cgroup-v1/memory.rst, v2 as in admin-guide/cgroup-v2.rst.
-The file cache is charged to the group whose process first reads or writes a page: whoever sets a limit must drop the
-database's pages from the cache first, else the engine uses pages that somebody else pays for.
+The file cache is charged to the group whose process first reads or writes a page: so the database's pages are dropped
+from the cache before a limit is set, else the engine uses pages that another group pays for.
 """
 
 from __future__ import annotations

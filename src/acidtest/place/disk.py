@@ -109,7 +109,7 @@ class CommandedDisk(ABC):
         self._command(SaveCommand(file=str(file), whole=whole))
 
     def end(self) -> None:
-        """End it. Whoever still uses it gets errors."""
+        """End it. Its users get errors."""
         with contextlib.suppress(CellFailed):
             self._command(EndCommand())
 
@@ -223,7 +223,7 @@ class SimulatedDisk(CommandedDisk):
             self.under(device)
 
     def release(self) -> None:
-        """End it. Whoever still uses it gets errors."""
+        """End it. Its users get errors."""
         self.end()
         self._end()
 

@@ -95,7 +95,7 @@ class SocketDisk(CommandedDisk):
         """A disk comes back without faults, so nothing needs to know."""
 
     def release(self) -> None:
-        """Whoever removes the disk ends it."""
+        """The disk is ended when it is removed."""
 
 
 class StandingDisk:

@@ -77,7 +77,7 @@ class Ledger:
     def taken_up(cls, path: Path) -> Ledger:
         """One that belongs to a process which still runs, to go on with. Raises OSError.
 
-        Its lock is that process's: whoever takes it up sees to it that he is alone."""
+        Its lock is that process's: only one process may take it up."""
         ledger = cls.__new__(cls)
         with path.open("rb") as file:
             ledger._open = {left.id: left.entry for left in reversed(_leftovers_of(path, file))}
@@ -366,7 +366,7 @@ def release_leftovers() -> list[str]:
             if not failed:
                 path.unlink(missing_ok=True)
     if stuck:
-        raise AcidtestError(f"could not release {'; '.join(stuck)}", "mend that and run acidtest clean again")
+        raise AcidtestError(f"could not release {'; '.join(stuck)}", "repair that and run acidtest clean again")
     return released
 
 

@@ -1,7 +1,7 @@
 """Which crash states of one recorded load are looked at, by whom, and until when; pure but for reading the load.
 
 There is one list of what was looked at: the lines ``Explored`` of the journal. A state on it is not handed out again,
-whoever looks, however often the run was ended. States that are handed out and did not come back are handed out again.
+also where a run was ended. States that are handed out and did not come back are handed out again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Asked:
     demanded: int
 
     @property
-    def by_lot(self) -> bool:
+    def at_random(self) -> bool:
         return self.state.of == DRAWN
 
 
@@ -81,7 +81,7 @@ class Exploration:
         self._verdicts: Counter[Verdict] = Counter()
         self._outcomes: dict[tuple[Verdict, bool, str], RecoveryOutcome] = {}
         self._drawn_outcomes: Counter[tuple[Verdict, bool, str]] = Counter()
-        self._damaged = self._lot = 0
+        self._damaged = self._drawn_count = 0
         self.looked_at = 0
         self.worst: tuple[FailingState, RecoveryOutcome] | None = None
 
@@ -135,15 +135,15 @@ class Exploration:
         if line.load != self.load_sha256:
             return
         self._elapsed_s = max(self._elapsed_s, line.elapsed_s)
-        for image, demanded, index, by_lot in line.states:
+        for image, demanded, index, at_random in line.states:
             outcome = line.outcomes[index]
             self._known[image] = max(demanded, self._known.get(image, -1))
             key = outcome.verdict, outcome.unannounced, outcome.found
             self._outcomes.setdefault(key, outcome)
-            self._drawn_outcomes[key] += by_lot
+            self._drawn_outcomes[key] += at_random
             self._verdicts[outcome.verdict] += 1
             self._damaged += outcome.damaged
-            self._lot += by_lot
+            self._drawn_count += at_random
         self.looked_at += len(line.states)
         if line.worst is not None:
             found = line.worst, line.outcomes[line.worst.outcome]
@@ -215,7 +215,7 @@ class Exploration:
             shortest=shortest,
             images=len(self._known),
             outcomes=len(self._outcomes),
-            drawn=self._lot,
+            drawn=self._drawn_count,
             legal_log10=self._legal_log10,
             drawn_outcomes_once=sum(times == 1 for times in self._drawn_outcomes.values()),
             exercised=exercised if self._has_drawn and self._load.kinds else None,

@@ -183,7 +183,7 @@ class Explorer:
             if key not in indexes:
                 indexes[key] = len(outcomes)
                 outcomes.append(outcome)
-            states.append((one.image, one.demanded, indexes[key], one.by_lot))
+            states.append((one.image, one.demanded, indexes[key], one.at_random))
             if seen.verdict != "survived":
                 failing = _failing(seen, indexes[key])
                 if worst is None or rank(failing, outcome) < rank(worst, outcomes[worst.outcome]):

@@ -110,7 +110,7 @@ class Inspector(Inspecting):
         evidence.integrity = self._instance.integrity(self.ask)
 
     def _start(self) -> None:
-        """Start the engine; once more if it ends by itself, as whoever finds it so would do."""
+        """Start the engine; once more if it ends by itself, as an administrator would do."""
         try:
             self.begin()
         except Ended:

@@ -53,7 +53,7 @@ class ProgramLoad(Load):
         self.fail(CellFailed(f"program.load {how}; it must write items until it is ended"))
 
     def finish(self, count: int) -> None:
-        """Wait until it has acknowledged ``count`` items, and end it, in order if it heeds that. Raises CellFailed."""
+        """Wait until it has acknowledged ``count`` items, and end it, in order if it can. Raises CellFailed."""
         try:
             self.await_count(count)
         except CellFailed:
@@ -63,7 +63,7 @@ class ProgramLoad(Load):
         end = time.monotonic() + END_S
         while self._process.poll() is None and len(self.acknowledged) <= count and time.monotonic() < end:
             self.acknowledged.wait(0.05)
-        if self._process.poll() is None:  # it writes on, or does not end: as whoever stops it would do
+        if self._process.poll() is None:  # it writes on, or does not end: as an administrator would stop it
             with suppress(ProcessLookupError):
                 self._process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -118,7 +118,7 @@ class ProgramInspector(Inspecting):
     def _start(self) -> None:
         try:
             self._instance.start(self._ledger)
-        except Ended:  # once more, as whoever finds it so would do
+        except Ended:  # once more, as an administrator would do
             self._instance.lose_power()
             self._instance.start(self._ledger)
 

@@ -241,7 +241,7 @@ def _would_show(rows: Sequence[Survival]) -> str:
     rarest = max((row.rarest_loss for row in rows if row.rarest_loss is not None), default=None)
     if rarest is None and drawn:
         return (
-            f" {counted(min(drawn), 'crash state')} drawn by lot would have shown, at 95 %, a loss in "
+            f" {counted(min(drawn), 'crash state')} drawn at random would have shown, at 95 %, a loss in "
             f"{100 * may_still_lose(min(drawn)):.2g} % of such states of the same load; a rarer one may be there."
         )
     if rarest is None:

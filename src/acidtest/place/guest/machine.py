@@ -287,7 +287,7 @@ class Guest:
         return GuestRig(self, self._jobs, after)
 
     def release(self) -> None:
-        """End the guest; its files stay for whoever removes the directory. A second call does nothing."""
+        """End the guest; its files stay until the directory is removed. A second call does nothing."""
         self.kill()
         while self._opened:
             self._opened.pop().close()

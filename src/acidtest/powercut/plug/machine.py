@@ -101,5 +101,5 @@ def _run(option: str, command: str, meanwhile: Callable[[float], None]) -> None:
         how = f"did not end within {COMMAND_S:.0f} s" if ended is None else f"ended with code {ended}"
         raise AcidtestError(
             harmless(f"{option} {command}: {how}: {said or 'it said nothing'}"),
-            "mend it, see whether the machine has its power, and run the same command again",
+            "repair it, see whether the machine has its power, and run the same command again",
         )
