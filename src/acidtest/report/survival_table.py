@@ -39,7 +39,11 @@ STYLES = {
 REASONS_MAX = 2
 LONGER = "duration_s = 60 in place of count: Linux begins to write what nobody flushes after 30 s"
 MORE_ITEMS = "more items under [program]: Linux begins to write what nobody flushes after 30 s"
-HIDES_DIRECTORIES = "ext4"  # by jbd2, whose one transaction has the file and its name
+# As measured, see docs/YOUR-PROGRAM.md: the journal's one transaction has the file's name in it.
+HIDES_DIRECTORIES = (
+    "On ext4 the fsync of a new file makes its name durable too, so that a missing fsync of its directory does not "
+    "show (after a rename it does). fsync(2) promises no such thing, and xfs, btrfs and ext2 do not show it either."
+)
 ONE_BY_ONE = "acknowledgements-come-one-by-one"
 IN_BURSTS = (
     "several items came in one write: how many were lost, how old they were and the items a second say little until "
@@ -282,17 +286,13 @@ def controls_text(recordings: Sequence[Recording]) -> list[str]:
 
 
 def hides_directories(recordings: Sequence[Recording]) -> list[str]:
-    """One line where a program survived and its file system hides one kind of mistake."""
-    of_programs = [one for one in recordings if one.promise is not None and one.status == "done" and one.cut]
-    systems = {one.place.filesystem for one in of_programs}
-    survived = [one for one in of_programs if one.place.filesystem == HIDES_DIRECTORIES]
-    lost = {one.cell.rpartition("#")[0] for one in survived if one.cut and one.cut.verdict != "survived"}
-    if systems != {HIDES_DIRECTORIES} or all(one.cell.rpartition("#")[0] in lost for one in survived):
-        return []
-    return [
-        f"On {HIDES_DIRECTORIES} a missing fsync of a directory does not show, as a new file's name is committed with "
-        'the file\'s own fsync: cut it on "place.filesystem" = ["ext2"] as well.'
-    ]
+    """One line where a program survived on a file system that hides one kind of mistake."""
+    on_ext4 = [one for one in recordings if one.promise is not None and one.place.filesystem == "ext4" and one.cut]
+    verdicts: dict[str, set[str]] = {}
+    for one in on_ext4:
+        if one.cut and one.status == "done":
+            verdicts.setdefault(one.cell.rpartition("#")[0], set()).add(one.cut.verdict)
+    return [HIDES_DIRECTORIES] if {"survived"} in verdicts.values() else []
 
 
 def lost_all(rows: Sequence[Survival], varied: Sequence[str], said: str) -> list[str]:
@@ -546,7 +546,7 @@ def as_json(journal: Journal) -> dict[str, Any]:
 
 def varied_of(header: Header) -> list[str]:
     varied = [factor for factor, levels in header.factors.items() if len(levels) > 1]
-    return varied or ["engine", "durability"]
+    return varied or (["durability"] if header.experiment.get("program") else ["engine", "durability"])
 
 
 def ms(seconds: float | None) -> str:
