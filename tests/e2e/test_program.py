@@ -102,12 +102,13 @@ def test_crash_states_of_a_program(acidtest: Callable[..., Any], tmp_path: Path)
     assert found["sound"] == ("survived", 4)
     assert found["buffered"][0] != "survived"
     assert found["unflushed"][0] == "lost"
-    assert told["controls"]["check-notices-a-planted-loss"] == {"held": 3, "of": 3}
+    planted = told["controls"]["check-notices-a-planted-loss"]
+    assert planted["held"] == planted["of"] >= 2  # of the shortest state that is not survived nothing may be asked
     (lost,) = (
         one["cut"]["files"] for one in told["cuts"] if one["cut"]["verdict"] == "lost" and "unflushed" in one["cell"]
     )
-    assert lost["than"] == "every write"
-    assert "file" in lost["bytes"] | lost["missing"]
+    assert lost["than"] == "load"
+    assert "data/file" in lost["missing"] | lost["shorter"]
     lines = [json.loads(line) for line in (tmp_path / "out" / "cuts.jsonl").read_text().splitlines()]
     worst = [line["worst"] for line in lines if line.get("kind") == "explored" and line["worst"]]
     assert all(one["files"] is not None for one in worst)

@@ -91,7 +91,7 @@ def test_files_of_a_state_are_compared_with_those_of_its_moment(
     trial = Mock()
     trial.place.file_sizes.side_effect = mounted
     disk = OneDisk.__new__(OneDisk)
-    disk.trial, disk._of = trial, Mock(load=Mock(log=Path("log")))
+    disk.trial, disk._of = trial, Mock(load=Mock(log=Path("log"), files_at=Mock(return_value=None)))
     evidence = CutEvidence(file_sizes=trial.place.file_sizes())
     files = disk.files_left(Mock(state=state, evidence=evidence))
     assert (files.missing if files else None) == missing

@@ -10,9 +10,10 @@ from acidtest.words import counted, harmless
 
 KEPT_MAX = 20  # files of each kind that a recording names
 NAMED_MAX = 3  # in one line
-Before = Literal["power failed", "every write"]
+Before = Literal["power failed", "load", "every write"]
 WORDS: Mapping[Before, str] = {
     "power failed": "when power failed",
+    "load": "seen under load before and after that moment",
     "every write": "with every write up to then",
 }
 

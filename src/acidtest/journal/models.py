@@ -520,7 +520,7 @@ class FilesLeft(Record):
 
     count: int  # of all files
     bytes: dict[str, int]
-    than: Literal["power failed", "every write"]  # the state that they are compared with
+    than: Literal["power failed", "load", "every write"]  # the state that they are compared with
     missing_count: int
     missing: dict[str, int]  # its size before
     shorter_count: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from acidtest.analysis.verdicts import WORST_FIRST, merge
 from acidtest.conductor.watcher import Exploring
@@ -139,7 +140,7 @@ class Exploration:
             outcome = line.outcomes[index]
             self._known[image] = max(demanded, self._known.get(image, -1))
             key = outcome.verdict, outcome.unannounced, outcome.found
-            self._outcomes.setdefault(key, outcome)
+            self._outcomes[key] = with_checks_of(self._outcomes.get(key, outcome), outcome)
             self._drawn_outcomes[key] += at_random
             self._verdicts[outcome.verdict] += 1
             self._damaged += outcome.damaged
@@ -193,11 +194,8 @@ class Exploration:
 
     def checks(self) -> dict[str, Verdict]:
         """The worst that each checker has answered of any state."""
-        merged: dict[str, Verdict] = {}
-        for outcome in self._outcomes.values():
-            for name, answer in outcome.checks.items():
-                merged[name] = merge(answer, merged.get(name, answer))
-        return merged
+        outcomes = list(self._outcomes.values())
+        return reduce(with_checks_of, outcomes).checks if outcomes else {}
 
     def summary(self, elapsed_s: float, shortest: str | None) -> States:
         """What was looked at, and what it showed. A run that only took lines of an earlier one has drawn no state, and
@@ -227,6 +225,14 @@ def rank(state: FailingState, outcome: RecoveryOutcome) -> tuple[int, bool, int,
     least from the disk as it was."""
     departures = len(state.without) + len(state.torn)
     return WORST_FIRST.index(outcome.verdict), not outcome.unannounced, departures, state.to
+
+
+def with_checks_of(outcome: RecoveryOutcome, other: RecoveryOutcome) -> RecoveryOutcome:
+    """The outcome, with the worse answer of each checker: one may apply to some of the states that come to it."""
+    if other.checks.items() <= outcome.checks.items():
+        return outcome
+    checks = {name: merge(answer, outcome.checks.get(name, answer)) for name, answer in other.checks.items()}
+    return outcome.model_copy(update={"checks": outcome.checks | checks})
 
 
 def batch_size(states: int, seconds: float) -> int:

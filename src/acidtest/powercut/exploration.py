@@ -36,7 +36,7 @@ from acidtest.place.host import counters
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.checkers import Judgement
-from acidtest.powercut.coverage import Asked, Budget, Exploration, rank
+from acidtest.powercut.coverage import Asked, Budget, Exploration, rank, with_checks_of
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.drives import announcement_of, is_unannounced
 from acidtest.powercut.evidence import CutEvidence
@@ -137,11 +137,14 @@ class OneDisk:
         return second
 
     def files_left(self, seen: InspectedState) -> FilesLeft | None:
-        """The files of a state beside those of the same moment without any write left out; None where the state, or
-        that one, cannot be mounted. In the thread that calls. Raises CellFailed where the disk is gone."""
+        """The files of a state beside those that were seen before and after its moment, or where nobody had looked yet,
+        beside those of the same moment without any write left out. None where one of these cannot be mounted. In the
+        thread that calls. Raises CellFailed where the disk is gone."""
         left, state = seen.evidence.file_sizes, seen.state
         if left is None:
             return None
+        if (there := self._of.load.files_at(state.to)) is not None:
+            return files_left.compare(left, there, "load")
         whole = left if not state.departures else self._file_sizes(State(state.start, state.to))
         return None if whole is None else files_left.compare(left, whole, "every write")
 
@@ -183,6 +186,8 @@ class Explorer:
             if key not in indexes:
                 indexes[key] = len(outcomes)
                 outcomes.append(outcome)
+            else:
+                outcomes[indexes[key]] = with_checks_of(outcomes[indexes[key]], outcome)
             states.append((one.image, one.demanded, indexes[key], one.at_random))
             if seen.verdict != "survived":
                 failing = _failing(seen, indexes[key])

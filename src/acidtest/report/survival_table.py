@@ -332,7 +332,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "rows": rows,
         "noun": said,
         "answering": answering(said),
-        "files_left": files_left.in_words,
+        "lost_files": lost_files,
         "is_plug": is_plug(journal),
         "varied": varied_of(journal.header),
         "heads": headings(varied_of(journal.header), ["verdict", *PAGE_COLUMNS]),
@@ -408,6 +408,12 @@ def agreeing_checkers(recording: Recording) -> str:
     return ", ".join(checker_names(names, of_program=recording.promise is not None))
 
 
+def lost_files(recording: Recording) -> list[str]:
+    """Which files are there after a cut that lost, and which are not."""
+    cut = recording.cut
+    return files_left.in_words(cut.files) if cut and cut.verdict == "lost" else []
+
+
 def again(recording: Recording, journal: Journal) -> str:
     """The command that makes the cut again, or looks again at its crash state."""
     if (cut := recording.cut) and (state := cut.state or (cut.states and cut.states.shortest)):
@@ -464,7 +470,7 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
         console.print(f"  {reason}", markup=False, soft_wrap=True)
     if len(reasons) > REASONS_MAX:
         console.print(f"  and {more_reasons(len(reasons) - REASONS_MAX)}", style="dim")
-    for line in files_left.in_words(cut.files if cut else None):
+    for line in lost_files(recording):
         console.print(f"  {line}", markup=False, soft_wrap=True)
     if announced:
         console.print(f"  announced by {announced}", style="dim", markup=False, soft_wrap=True)
