@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from acidtest.analysis.compare import enough_repetitions, largest_family
+from acidtest.analysis.pairs import enough_repetitions, largest_family
 from acidtest.analysis.samples import Planned
-from acidtest.plan import Plan
+from acidtest.plan.cells import Plan
 from acidtest.words import counted
 
 
