@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -455,6 +456,12 @@ def journal(recordings: list[Recording], base: dict[str, str] | None = None, **e
         cells=len(recordings),
     )
     return Journal(path="/data/journal.jsonl", header=header, recordings=recordings, torn_bytes=0)
+
+
+def stored(held: Journal, path: Path) -> None:
+    """Write a journal as its file."""
+    lines = (one.model_dump_json(by_alias=True) for one in (held.header, *held.recordings))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def rate_of(levels: dict[str, str], repetition: int) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from acidtest.analysis.verdicts import merge
+from acidtest.analysis.survival import merge
 from acidtest.files import find_rig
 from blocks import loops_over_files_in, mounts_below
 from support import ACIDTEST, processes_with, times

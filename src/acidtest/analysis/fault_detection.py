@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from acidtest.analysis.samples import by_levels
 from acidtest.journal.models import Recording, StorageFailure
 
 OUTCOMES = ("noticed", "by check", "silent", "unnoticed", "unknown")  # as in StorageFailure
@@ -29,15 +30,15 @@ class Noticed:
 
 def noticed(recordings: Iterable[Recording]) -> list[Noticed]:
     """One for each combination whose storage did wrong, in the order in which they came."""
-    groups: dict[tuple[str, ...], list[tuple[Recording, StorageFailure]]] = {}
-    for recording in recordings:
-        if recording.status == "done" and recording.cut is not None and recording.cut.storage is not None:
-            groups.setdefault(tuple(recording.levels.values()), []).append((recording, recording.cut.storage))
-    return [_noticed(group) for group in groups.values()]
+    return [_noticed(group) for group in by_levels(one for one in recordings if _failure(one))]
 
 
-def _noticed(group: list[tuple[Recording, StorageFailure]]) -> Noticed:
-    first, of = group[0][0], [storage for _, storage in group]
+def _failure(recording: Recording) -> StorageFailure | None:
+    return recording.cut.storage if recording.status == "done" and recording.cut else None
+
+
+def _noticed(group: Sequence[Recording]) -> Noticed:
+    first, of = group[0], [storage for one in group if (storage := _failure(one))]
     known = [one for one in of if one.outcome != "unknown"]
     outcomes = Counter(one.outcome for one in of)
     return Noticed(

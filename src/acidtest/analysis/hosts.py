@@ -79,7 +79,6 @@ def hosts(journal: Journal, rows: Sequence[Row]) -> Hosts | None:
 
 
 def _hosts_of(recording: Recording) -> set[str | None]:
-    """Those that were at work on it."""
     return {recording.host, *(one.host for one in recording.generators)}
 
 

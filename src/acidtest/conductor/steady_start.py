@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from acidtest.analysis.gate import Gate
+from acidtest.analysis.steady import Gate
 from acidtest.conductor.rig import Warming
 from acidtest.engine.base import ProcessStarter
 from acidtest.journal.models import SteadyWait

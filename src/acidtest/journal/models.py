@@ -898,6 +898,16 @@ class Recording(Record):
     # What the log says of the time of the measurement, routine included. None in journals of older versions.
     log_lines: list[LogLine] = []
 
+    @property
+    def engine_id(self) -> str:
+        """Of the engine under test; "" where neither a level nor the engine itself says it."""
+        return self.levels.get("engine") or (self.engine.id if self.engine else "")
+
+    @property
+    def known_as(self) -> str:
+        """The known engine as which it is run; "" where none was started."""
+        return self.engine.known_as if self.engine else ""
+
 
 class Header(Record):
     """First line of a journal."""
@@ -912,6 +922,10 @@ class Header(Record):
     base: dict[str, str]  # factor -> level whose result is 100; may name some factors only
     cells: int  # that were asked for, repetitions included
     asked: list[str] = []  # of power cuts: what followed "acidtest powercut", the experiment's file first
+
+    @property
+    def title(self) -> str:
+        return str(self.experiment.get("title") or self.experiment["name"])
 
 
 class DamagedLine(Record):

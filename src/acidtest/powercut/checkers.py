@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from acidtest.analysis.verdicts import merge
+from acidtest.analysis.survival import merge
 from acidtest.families import FAMILIES
 from acidtest.journal.models import Cut, DiskFailure, Verdict
 from acidtest.powercut.acknowledgement_log import NS_OF_MS, commit_ms

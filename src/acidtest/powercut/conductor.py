@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 
-from acidtest.analysis.full_speed import NEEDED_S
+from acidtest.analysis.recovery import NEEDED_S
 from acidtest.conductor.base import Begun, Conductor, Ended, Looked, Steps
 from acidtest.conductor.conduct import RunOutcome, conduct
 from acidtest.conductor.context import RunContext

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from acidtest.analysis import files_left
-from acidtest.analysis.verdicts import checker_names
+from acidtest.analysis.survival import checker_names
 from acidtest.engine import Engine
 from acidtest.errors import CellFailed
 from acidtest.journal.models import (

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Literal, TypeVar
 
-from acidtest.analysis.full_speed import NEEDED_S
+from acidtest.analysis.recovery import NEEDED_S
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import Process, Start, Working, converse
 from acidtest.engine import Instance

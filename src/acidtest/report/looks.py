@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from acidtest.journal.models import NOT_APPLICABLE, SIZE
-from acidtest.report.pivot import short
+from acidtest.report.table import short
 
 # Each has a contrast of at least 3 to 1 with the page, light and dark, and stays apart from the others without red or
 # green (OKLab distances in the model of Machado et al. 2009).
@@ -92,8 +92,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Key:
-    """One entry of a legend."""
-
     label: str
     colour: str | None  # None: the text's
     shape: str | None
@@ -103,8 +101,6 @@ class Key:
 
 @dataclass(frozen=True)
 class Keys:
-    """The entries of one factor."""
-
     title: str
     keys: tuple[Key, ...]
 

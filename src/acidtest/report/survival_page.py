@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from acidtest.analysis.recovered import recovered
+from acidtest.analysis.recovery import recovered
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, SettingInForce
 from acidtest.report import charts
@@ -46,7 +46,6 @@ def _named(levels: Mapping[str, str], varied: Sequence[str]) -> str:
 
 
 def _settings(recordings: Sequence[Recording], varied: Sequence[str]) -> list[tuple[str, list[SettingInForce]]]:
-    """Those of each combination's first cut that has any."""
     settings: dict[str, list[SettingInForce]] = {}
     for recording in recordings:
         if recording.settings:

@@ -180,7 +180,6 @@ class GrowthAnswer:
         return Prediction(size, _rate(best.fit.at(x)), interval, best.name, spans, tuple(doubts))
 
     def by(self, model: Model, size: float) -> float:
-        """The rate at ``size`` bytes, as one model has it."""
         return _rate(model.fit.at(self._doublings(size)))
 
     def _doublings(self, size: float) -> float:

@@ -26,7 +26,6 @@ class Asked:
 
     @classmethod
     def of(cls, experiment: Mapping[str, Any]) -> Asked:
-        """Of an experiment with ``[search]``."""
         spec = experiment["search"]
         rules = Rules(int(experiment["repetitions"]), spec["step_percent"] / 100, spec["runs_max"])
         return cls(limit_of(spec["limit"]), rules, spec["unserved_percent"] / 100)
@@ -58,7 +57,6 @@ class Search:
 
     @property
     def first(self) -> Recording:
-        """To read facts from."""
         return (*self.recordings, *([self.broken] if self.broken else []))[0]
 
     @property
@@ -72,7 +70,6 @@ class Search:
 
     @property
     def closed(self) -> SearchRun | None:
-        """The run in a closed loop."""
         return next((one.run for one in self.taken if one.step.phase == "closed loop"), None)
 
     @property

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from acidtest.analysis.full_speed import SECOND_NS, after, back_at, before
+from acidtest.analysis.recovery import SECOND_NS, after, back_at, before
 
 
 def commits(per_s: list[int], start_ns: int = 0) -> list[int]:

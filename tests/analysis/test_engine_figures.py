@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 import factory
-from acidtest.analysis import stalls, waits
+from acidtest.analysis import stalls
+from acidtest.analysis.engine_figures import waits
 from acidtest.analysis.samples import Row
 from acidtest.engine.postgres import figures
 from acidtest.journal.models import AT_WORK, AT_WORK_IN
@@ -29,7 +30,7 @@ def test_shares_are_of_the_sessions_at_work() -> None:
     first = {AT_WORK: [4, 4, 0], "at work: WALSync": [3, None, None], "at work: processor": [1, 2, None]}
     first |= {"at work: WALWrite (LWLock)": [None, 2, None], "waiting_for_io": [4, 4, 4]}
     second = {AT_WORK: [2, None], "at work: WALSync": [2, None]}
-    found = waits.of_row(row(first, second))
+    found = waits(row(first, second))
     assert found is not None
     assert (found.looks, found.sessions) == (4, 10)
     assert [(one.what, one.count, one.share) for one in found.seen] == [
@@ -43,7 +44,7 @@ def test_shares_are_of_the_sessions_at_work() -> None:
 
 @pytest.mark.parametrize("run", [None, {"waiting_for_io": [4, 4]}, {AT_WORK: [0, 0]}])
 def test_nothing_is_said_where_nobody_was_seen_at_work(run: Mapping[str, Sequence[int | None]] | None) -> None:
-    assert waits.of_row(row(run)) is None
+    assert waits(row(run)) is None
     assert shapes.waited(row(run)) == []
 
 
