@@ -185,7 +185,7 @@ def of_program(
 def test_a_program_acknowledges_items_and_is_no_engine(verdict: Verdict, tmp_path: Path) -> None:
     checks: dict[str, Verdict] = {"engine-starts": verdict, "acknowledged-commits-are-there": verdict}
     held = journal([of_program(verdict, checks=checks, damage=[])], title="Till", program={"name": "till"})
-    assert not re.findall("engine|commit|transaction|database", printed(held))
+    assert not re.findall("engine|commit|transaction|database", printed(print_survival, held))
     write_survival_page(held, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     shown = re.sub(
@@ -193,7 +193,9 @@ def test_a_program_acknowledges_items_and_is_no_engine(verdict: Verdict, tmp_pat
     )
     assert not re.findall(r".{30}(?:transaction|terminals|the engine).{20}", shown)
     lost = verdict == "lost"
-    assert ("checkers that answered lost: program-starts, acknowledged-items-are-there" in printed(held)) == lost
+    assert (
+        "checkers that answered lost: program-starts, acknowledged-items-are-there" in printed(print_survival, held)
+    ) == lost
 
 
 @pytest.mark.parametrize(
@@ -209,8 +211,8 @@ def test_a_program_acknowledges_items_and_is_no_engine(verdict: Verdict, tmp_pat
 )
 def test_where_a_program_survived_on_ext4_a_mistake_that_it_hides_is_named(cuts: list[Recording], shown: bool) -> None:
     hint = "a missing fsync of its directory does not show"
-    assert (hint in printed(journal(cuts))) == shown
-    assert any(hint in note for note in page_tables(journal(cuts))["notes"]) == shown
+    assert (hint in printed(print_survival, journal(cuts))) == shown
+    assert any(hint in note for note in page_tables(journal(cuts))["verdicts"].conclusions) == shown
 
 
 def test_the_controls_that_held_are_counted() -> None:
@@ -224,10 +226,10 @@ def test_the_controls_that_held_are_counted() -> None:
         "Controls that held: program.check noticed the loss of every item (1 of 1 combination); program.check noticed a "
         "planted loss (1 of 2 cuts)."
     )
-    assert line in printed(journal(cuts))
-    assert line in page_tables(journal(cuts))["notes"]
+    assert line in printed(print_survival, journal(cuts))
+    assert line in page_tables(journal(cuts))["verdicts"].conclusions
     assert as_json(journal(cuts))["controls"]["check-notices-a-planted-loss"] == {"held": 1, "of": 2}
-    assert "Controls" not in printed(journal([of_program()]))  # journals of older versions do not tell
+    assert "Controls" not in printed(print_survival, journal([of_program()]))  # journals of older versions do not tell
 
 
 def test_the_files_that_a_lost_state_has_and_lacks_are_named(tmp_path: Path) -> None:
@@ -235,7 +237,7 @@ def test_the_files_that_a_lost_state_has_and_lacks_are_named(tmp_path: Path) -> 
     held = journal([of_program("lost", files=files, damage=[])])
     write_survival_page(held, tmp_path / "report.html")
     for line in in_words(files):
-        assert line in printed(held)
+        assert line in printed(print_survival, held)
         assert line in (tmp_path / "report.html").read_text()
     assert as_json(held)["cuts"][0]["cut"]["files"]["missing"] == {"new": 5}
 
