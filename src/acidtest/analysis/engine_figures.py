@@ -43,12 +43,10 @@ def engine_work(row: Row) -> EngineWork | None:
         units=units,
         sessions={name: _each(counted, name, "sessions") for name in units},
         database={name: _each(counted, name, "database") for name in units},
-        not_counted=next((_why(one) for one in asked if one not in counted), None),
+        not_counted=next(
+            (one.not_counted or "no transaction was committed" for one in asked if one not in counted), None
+        ),
     )
-
-
-def _why(counts: EngineCounts) -> str:
-    return counts.not_counted or "no transaction was committed"
 
 
 def _each(told: list[EngineCounts], name: str, of: str) -> float | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from acidtest.analysis.latency import Percentile, merge, percentile
 from acidtest.analysis.samples import Row
@@ -70,11 +69,8 @@ def _paced(row: Row) -> str:
 
 def _asks(row: Row) -> tuple[object, ...]:
     levels = tuple((factor, level) for factor, level in row.levels.items() if factor != "workload")
-    return levels, row.guest, sorted((key, repr(value)) for key, value in _parameters(row).items())
-
-
-def _parameters(row: Row) -> dict[str, Any]:
-    return {key: value for key, value in row.first.workload.items() if key not in OF_PACE}
+    parameters = ((key, repr(value)) for key, value in row.first.workload.items() if key not in OF_PACE)
+    return levels, row.guest, sorted(parameters)
 
 
 def _omission(open_: Row, closed: Row) -> Omission:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -72,6 +72,11 @@ def by_workload(rows_: Sequence[One]) -> dict[str, list[One]]:
         guest = known if row.guest == UNKNOWN_GUEST else row.guest
         tables.setdefault(f"{row.workload}, {guest}" if guest else row.workload, []).append(row)
     return tables
+
+
+def levels_text(levels: Mapping[str, str], factors: Iterable[str]) -> str:
+    """The levels of ``factors``, those that do not apply left out."""
+    return ", ".join(level for f in factors if (level := levels.get(f, "")) not in ("", NOT_APPLICABLE))
 
 
 def families(

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.commit_cost import APART, CommitCost
+from acidtest.analysis.pairs import levels_text
 from acidtest.analysis.summary import median
-from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.report import charts
 from acidtest.report.numbers import number
 from acidtest.report.survival_table import verdict, worst_text
@@ -23,10 +23,6 @@ def varied(costs: Sequence[CommitCost]) -> list[str]:
     """Factors that tell the rows apart; the workload only where several are timed."""
     names = [f for f in costs[0].row.levels if f == "workload" or f not in APART] if costs else []
     return [f for f in names if len({cost.row.levels[f] for cost in costs}) > 1] or ["engine", "durability"]
-
-
-def name(cost: CommitCost, factors: Sequence[str]) -> str:
-    return ", ".join(level for f in factors if (level := cost.row.levels[f]) != NOT_APPLICABLE)
 
 
 def _columns(costs: Sequence[CommitCost]) -> list[Column]:
@@ -74,9 +70,7 @@ def table(costs: Sequence[CommitCost]) -> Table:
         costs,
         "commit-cost",
         f"What a commit costs{', and what it is worth' if cut else ''}",
-        explained="writes, flushes and the time in them: of one commit, as acidtest trace counts them."
-        if watched
-        else "",
+        explained=TRACED if watched else "",
         page_explained=explained,
     )
 
@@ -102,7 +96,10 @@ def picture(costs: Sequence[CommitCost]) -> Chart | None:
     """Of those that were both timed and cut, each repetition in the colour of the verdict."""
     factors = varied(costs)
     named = [
-        (name(cost, factors), replace(cut, speeds=tuple((cut.verdict, rate) for rate in cost.row.goodput_per_s)))
+        (
+            levels_text(cost.row.levels, factors),
+            replace(cut, speeds=tuple((cut.verdict, rate) for rate in cost.row.goodput_per_s)),
+        )
         for cost in costs
         if (cut := cost.survival) is not None
     ]

@@ -110,10 +110,6 @@ def _time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _first_reason(cut: Any) -> str | None:
-    return cut.reasons[0] if cut.reasons else None
-
-
 LEVELS = Group(
     "Of each factor",
     lambda recording: recording.levels,
@@ -233,7 +229,8 @@ CUTS = Group(
     _one("cut"),
     (
         Column("verdict", TEXT, "", "survived, lost, unknown, or conditions held (no commit was sought)", said_of_cut),
-        Column("verdict_reason", TEXT, "", "the first reason for which it is not survived", _first_reason),
+        Column("verdict_reason", TEXT, "", "the first reason for which it is not survived",
+               lambda cut: next(iter(cut.reasons), None)),
         _of("failure", TEXT, "", "what was done to the disk"),
         _of("drive", TEXT, "", "what the disk does with flushes"),
         _of("after_failed_flush", TEXT, "", "what the engine did after a failed flush: stopped, went on, hung"),

@@ -7,9 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from acidtest.analysis.fault_detection import noticed
+from acidtest.analysis.failures import ALONE, Outcome, Worth, noticed, worths
 from acidtest.analysis.recovery import Recovered, recovered
-from acidtest.analysis.replicas import ALONE, Outcome, Worth, worths
 from acidtest.analysis.summary import Summary
 from acidtest.journal.models import Journal
 from acidtest.report.numbers import attributes, interval, number, summary_json

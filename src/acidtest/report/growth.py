@@ -15,7 +15,7 @@ from acidtest.analysis.database import StatisticsAt, StatisticsBySize, Unusual
 from acidtest.analysis.growth.answer import GrowthAnswer, Prediction, analyse, size_text
 from acidtest.analysis.growth.compared import Pair, RatioAt, compare, pairs
 from acidtest.analysis.growth.held_out import Score, held_out, looking_back
-from acidtest.analysis.growth.series import Landmark, RecordedSize, Series
+from acidtest.analysis.growth.series import RecordedSize, Series
 from acidtest.analysis.growth.words import foretold_sentence, score_sentence, sentences
 from acidtest.report.numbers import bounds_json, summary_json
 
@@ -40,10 +40,6 @@ class Concluded:
     def levels(self) -> Mapping[str, str]:
         """Of a recorded series: those of the factors other than size."""
         return self.series.recorded.levels if self.series.recorded else {}
-
-    @property
-    def landmarks(self) -> tuple[Landmark, ...]:
-        return self.series.landmarks
 
     @property
     def sizes(self) -> tuple[RecordedSize, ...]:
@@ -237,7 +233,7 @@ def _has(sizes: Sequence[str]) -> str:
 def _answer_json(one: Concluded, answer: GrowthAnswer) -> dict[str, Any]:
     return {
         "name": one.name,
-        "landmarks": [asdict(landmark) | {"knee": answer.knee.near(landmark)} for landmark in one.landmarks],
+        "landmarks": [asdict(landmark) | {"knee": answer.knee.near(landmark)} for landmark in one.series.landmarks],
         "sizes": [
             {
                 "bytes": at.bytes,

@@ -12,7 +12,7 @@ from acidtest.report import vega
 from acidtest.report.charts import PANELS_MAX, POINTS_MIN, bounded, bounds, not_drawn
 from acidtest.report.growth import Concluded, Growth
 from acidtest.report.growth_tables import KINDS
-from acidtest.report.looks import BLUE, LINES_MAX, ORANGE, PINK, UNDASHED, Key, Keys, Look, Looks, by_order
+from acidtest.report.looks import BLUE, LINES_MAX, ORANGE, PINK, UNDASHED, Key, Keys, Looks, by_order
 from acidtest.report.vega import COLOUR, LINE, POINT, Chart, Curve, Panel, Row, Spec, layer, plot, quantity
 from acidtest.words import counted
 
@@ -37,7 +37,7 @@ def marks(growth: Growth) -> list[Mark]:
     """Every landmark once, by size; one that only some series have names them."""
     landmarks: dict[tuple[float, str], list[str]] = {}
     for one in growth.series:
-        for landmark in one.landmarks:
+        for landmark in one.series.landmarks:
             landmarks.setdefault((landmark.bytes, landmark.name), []).append(one.name)
     grouped: list[tuple[float, list[str]]] = []
     for (bytes_, name), names in sorted(landmarks.items()):
@@ -314,7 +314,8 @@ def _ratio(pairs: Sequence[Pair]) -> Chart | None:
         if mine:
             layers = [even, _intervals(mine, x, y, strokeWidth=2), *_lined(mine, x, y)]
             panels.append(Panel(title, plot(layers, height=240)))
-    return Chart(tuple(panels), (Keys("", tuple(_key(name, look) for name, look in looks.items())),))
+    keys = tuple(Key(name, look.colour, look.shape, UNDASHED) for name, look in looks.items())
+    return Chart(tuple(panels), (Keys("", keys),))
 
 
 def _together(pairs: Sequence[Pair]) -> list[tuple[str, set[str]]]:
@@ -325,10 +326,6 @@ def _together(pairs: Sequence[Pair]) -> list[tuple[str, set[str]]]:
     for pair in pairs:
         by_factor.setdefault(pair.factor, set()).add(pair.name)
     return list(by_factor.items())
-
-
-def _key(name: str, look: Look) -> Key:
-    return Key(name, look.colour, look.shape, UNDASHED)
 
 
 def _device(one: Concluded) -> Chart | None:

@@ -11,13 +11,15 @@ from acidtest.analysis.engine_figures import EngineWork
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import Percentile
 from acidtest.analysis.memory import MemorySummary
+from acidtest.analysis.pairs import levels_text
 from acidtest.analysis.parts import Part
 from acidtest.analysis.samples import Row
+from acidtest.analysis.search.recorded import Search
 from acidtest.analysis.sizes import SizeSummary
 from acidtest.analysis.stalls import Stall
 from acidtest.analysis.summary import Summary
 from acidtest.analysis.workload_figures import Operations, Reads, Replays
-from acidtest.journal.models import NOT_APPLICABLE, OwnReport, Recording
+from acidtest.journal.models import OwnReport, Recording
 from acidtest.journal.protocol import Loaded
 
 
@@ -77,6 +79,6 @@ class Load:
     loaded: Loaded
 
 
-def name_of(row: Row, factors: Sequence[str]) -> str:
-    """The levels of ``factors``, those that do not apply left out."""
-    return ", ".join(row.levels[f] for f in factors if row.levels[f] != NOT_APPLICABLE) or "all"
+def name_of(row: Row | Search, factors: Sequence[str]) -> str:
+    """By the levels of ``factors``; "all" where none applies."""
+    return levels_text(row.levels, factors) or "all"

@@ -164,7 +164,7 @@ class Looks:
         for n, row in enumerate(rows):
             held.setdefault(tuple(levels(row).get(f, NOT_APPLICABLE) for f in apart), []).append(n)
         bare = [place for place in held if NOT_APPLICABLE in place]
-        shared = {place for place in bare if any(_covers(other, place) for other in held)}
+        shared = {place for place in bare if any(covers(other, place) for other in held)}
         panels = []
         for place in held:
             if place not in shared:
@@ -234,5 +234,6 @@ def _within(row: tuple[str, ...], place: tuple[str, ...]) -> bool:
     return all(level in (at, NOT_APPLICABLE) for level, at in zip(row, place, strict=True))
 
 
-def _covers(other: tuple[str, ...], place: tuple[str, ...]) -> bool:
+def covers(other: tuple[str, ...], place: tuple[str, ...]) -> bool:
+    """Whether ``place`` is ``other`` but for factors that do not apply."""
     return other != place and _within(place, other)

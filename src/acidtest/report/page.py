@@ -99,7 +99,7 @@ def fill(
         library=_library(),
         storage=_storage([r for r in recordings if r.status != "failed"], place_notes),
         machines=_distinct([r.machine.model_dump() for r in recordings]),
-        engines=_engines(recordings),
+        engines=_distinct([r.engine.model_dump() for r in recordings if r.engine]),
         durabilities=_durabilities(recordings),
         settings=settings,
         bad=bad,
@@ -240,10 +240,6 @@ def _storage(recordings: list[Recording], notes_of: Callable[[PlaceFacts], Seque
         ],
         "notes": [] if columns else [n for of in notes.values() for n in of],
     }
-
-
-def _engines(recordings: list[Recording]) -> list[dict[str, Any]]:
-    return _distinct([r.engine.model_dump() for r in recordings if r.engine])
 
 
 def _durabilities(recordings: list[Recording]) -> list[tuple[str, str, str]]:

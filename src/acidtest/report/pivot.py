@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.report.line import Line
+from acidtest.report.looks import covers
 from acidtest.report.numbers import interval, number, percent
 from acidtest.report.table import NOTHING, Cell, Column, Table, short
 
@@ -53,8 +54,8 @@ def grids(
     combinations = list(dict.fromkeys(tuple(line.levels[f] for f in others) for line in lines))
     tables = []
     for combination in combinations:
-        if any(_covers(other, combination) for other in combinations):
-            continue
+        if any(covers(other, combination) for other in combinations):
+            continue  # its rows stand in that grid
         fixed = dict(zip(others, combination, strict=True))
         fitting = [line for line in lines if all(line.levels[f] in (v, NOT_APPLICABLE) for f, v in fixed.items())]
         cells: dict[tuple[str, str], Line] = {}
@@ -73,13 +74,6 @@ def grids(
 
 def _levels(lines: Sequence[Line], factor: str) -> list[str]:
     return [level for level in dict.fromkeys(line.levels[factor] for line in lines) if level != NOT_APPLICABLE]
-
-
-def _covers(other: tuple[str, ...], combination: tuple[str, ...]) -> bool:
-    """Whether ``combination`` is ``other`` but for factors that do not apply: its rows then stand in that grid."""
-    return other != combination and all(
-        mine in (theirs, NOT_APPLICABLE) for mine, theirs in zip(combination, other, strict=True)
-    )
 
 
 def table(

@@ -75,10 +75,6 @@ class Results:
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # what levels do not say, and of which engines
 
     @property
-    def title(self) -> str:
-        return self.journal.header.title
-
-    @property
     def missing(self) -> int:
         return self.journal.header.cells - len(self.journal.recordings)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from acidtest.analysis.pairs import levels_text
 from acidtest.analysis.risks import LevelRisk
 from acidtest.analysis.survival import Survival
-from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.report.table import Column, Table
 
 ENGINES_MAX = 4  # in one line of a terminal; of more it says that it is all, where it is
@@ -75,8 +75,7 @@ def _tally(cuts: Sequence[Survival]) -> str:
 
 def _names(cuts: Sequence[Survival]) -> list[str]:
     factors = [name for name in cuts[0].levels if len({one.levels.get(name) for one in cuts}) > 1]
-    named = [[one.levels.get(name, "") for name in factors] for one in cuts]
-    return [", ".join(level for level in levels if level not in ("", NOT_APPLICABLE)) for levels in named]
+    return [levels_text(one.levels, factors) for one in cuts]
 
 
 def as_json(one: LevelRisk) -> dict[str, Any]:

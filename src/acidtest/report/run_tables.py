@@ -48,13 +48,14 @@ def measured(results: Results, of: Measured) -> Table:
         return Column(f"{name} ms", cell, drop=drop, only="" if drop else "page")
 
     lines = of.lines
+    bounded = any(line.goodput.interval for line in lines)
     factors = [column for name in of.factors for column in factor(name)]
     columns = factors or [Column("row", lambda _: "all", right=False, only="terminal")]
     columns += [
         Column("runs", lambda line: str(len(line.row.done)), only="page"),
         Column(f"{of.counted}/s", rate, only="terminal"),
         Column(f"{of.counted}/s", rate_on_page, only="page"),
-        Column("95 %", lambda line: interval(line.goodput), drop=5, only="" if _any_interval(lines) else "page"),
+        Column("95 %", figure("goodput", interval), drop=5, only="" if bounded else "page"),
     ]
     if any(line.new_order_per_min is not None for line in lines):
         columns.append(Column("new-order/min", figure("new_order_per_min"), drop=3))
@@ -101,10 +102,6 @@ def growing(results: Results, of: Measured) -> Table:
 
     measured_too = map(beside, growth_tables.in_terminal(list(at.values())))
     return replace(table, columns=[*table.columns[:here], *measured_too, *table.columns[here:]])
-
-
-def _any_interval(lines: Sequence[Line]) -> bool:
-    return any(line.goodput.interval for line in lines)
 
 
 def _verdict(line: Line) -> Cell:

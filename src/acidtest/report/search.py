@@ -9,7 +9,7 @@ from typing import Any
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
 from acidtest.analysis.pairs import base_of
-from acidtest.analysis.search.recorded import Search, figures, name_of, searches, varying
+from acidtest.analysis.search.recorded import Search, figures, searches, varying
 from acidtest.analysis.search.run import SearchRun
 from acidtest.analysis.search.steps import Rate, refused_for, unordered
 from acidtest.doubts import judge
@@ -18,6 +18,7 @@ from acidtest.doubts.unchecked import of_run
 from acidtest.finding import Finding, Unchecked, waived
 from acidtest.journal.models import Journal
 from acidtest.limits import Clause, Limit, milliseconds
+from acidtest.report.line import name_of
 from acidtest.report.numbers import number
 from acidtest.report.verdicts import found
 from acidtest.words import counted
@@ -109,10 +110,6 @@ class SearchResults:
     findings: tuple[Finding, ...]  # of the audit, over the rates that were confirmed
     unchecked: tuple[Unchecked, ...]
     base: Mapping[str, str]
-
-    @property
-    def title(self) -> str:
-        return self.journal.header.title
 
     @property
     def limit(self) -> str:

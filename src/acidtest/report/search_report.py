@@ -27,7 +27,7 @@ EVERY_RATE_MAX = 3  # combinations of which each rate is shown; the page has tho
 
 def print_searches(found: SearchResults, console: Console) -> None:
     console.print()
-    console.print(Text(found.title, style="bold"))
+    console.print(Text(found.journal.header.title, style="bold"))
     console.print(f"Highest rate with {found.limit}", style="dim", markup=False)
     console.print()
     print_table(highest(found), console)

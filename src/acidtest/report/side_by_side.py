@@ -171,7 +171,7 @@ def side_by_side(one: Journal, two: Journal, ignore: Collection[str] = ()) -> Si
     ]
     unpaired = len(before) + len(after) - 2 * len(shared)
     named = [{"what": factor, "a": a, "b": b} for factor, a, b in _apart(one, two) if factor in ignore]
-    different = [*named, *_differences(one, two, ignore), *_of_workloads(pairs, ignore)]
+    different = [*named, *differing(_facts(one, ignore), _facts(two, ignore)), *_of_workloads(pairs, ignore)]
     made = [
         (min(r.started_at for r in journal.recordings), max(r.ended_at for r in journal.recordings))
         for journal in (one, two)
@@ -255,11 +255,6 @@ def _by_levels(journal: Journal, ignore: Collection[str]) -> dict[tuple[tuple[st
 def _compared(pairs: list[tuple[Row, Row]]) -> list[Pair]:
     judged = judge([(two.goodput_per_s, one.goodput_per_s) for one, two in pairs])
     return [Pair(one, two, verdict) for (one, two), verdict in zip(pairs, judged, strict=True)]
-
-
-def _differences(one: Journal, two: Journal, ignore: Collection[str]) -> list[dict[str, str]]:
-    """Machine, place, versions and settings in force that the runs do not share."""
-    return differing(_facts(one, ignore), _facts(two, ignore))
 
 
 def _facts(journal: Journal, ignore: Collection[str]) -> dict[str, str]:

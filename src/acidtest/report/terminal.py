@@ -34,7 +34,7 @@ LINES_MAX = 24  # of a table whose figures stand in grids as well
 
 def print_results(results: Results, console: Console) -> None:
     console.print()
-    console.print(Text(results.title, style="bold"))
+    console.print(Text(results.journal.header.title, style="bold"))
     for table in results.tables:
         console.print()
         if len(results.tables) > 1:

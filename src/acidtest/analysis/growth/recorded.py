@@ -11,9 +11,10 @@ import numpy as np
 
 from acidtest.analysis.database import levels_gained
 from acidtest.analysis.growth.series import CACHE, MEMORY, Landmark, Recorded, RecordedSize, Series, SizePoint, shares
+from acidtest.analysis.pairs import levels_text
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import median
-from acidtest.journal.models import NOT_APPLICABLE, SIZE, DatabaseSize, Forecast, Header, Recording
+from acidtest.journal.models import SIZE, DatabaseSize, Forecast, Header, Recording
 
 
 def recorded(
@@ -36,7 +37,7 @@ def recorded(
     varying = [f for f in (keys[0] if keys else {}) if len({key.get(f) for key in keys}) > 1]
     series = []
     for key, members in zip(keys, groups.values(), strict=True):
-        name = ", ".join(key[f] for f in varying if key[f] != NOT_APPLICABLE) or members[0].engine
+        name = levels_text(key, varying) or members[0].engine
         present = {row.levels[SIZE] for row in members}
         never = tuple(size for size in header.factors.get(SIZE, []) if size not in present)
         foretold = {one.size: one for one in forecasts if one.levels == key}

@@ -10,7 +10,7 @@ from typing import Any
 
 from acidtest.analysis.search.run import SearchRun, judged
 from acidtest.analysis.search.steps import Found, Phase, Rate, Rules, Step, Taken, next_step, unordered
-from acidtest.journal.models import NOT_APPLICABLE, RATE, Header, Recording
+from acidtest.journal.models import RATE, Header, Recording
 from acidtest.limits import Limit, limit_of
 
 Judge = Callable[[Recording, float | None], SearchRun]
@@ -182,12 +182,6 @@ def _replayed(recordings: Sequence[Recording], asked: Asked, judge: Judge) -> Se
             return Search(levels, asked, tuple(taken), tuple(used), None, None, recording)
         taken.append(Taken(step, judge(recording, step.rate_per_s)))
         used.append(recording)
-
-
-def name_of(search: Search, factors: Sequence[str]) -> str:
-    """The levels of ``factors``, those that do not apply left out."""
-    named = [search.levels[f] for f in factors if search.levels.get(f, NOT_APPLICABLE) != NOT_APPLICABLE]
-    return ", ".join(named) or "all"
 
 
 def varying(found: Sequence[Search]) -> list[str]:

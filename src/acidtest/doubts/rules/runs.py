@@ -11,7 +11,7 @@ from acidtest.analysis.generators import HostOfLoad
 from acidtest.analysis.hosts import Hosts
 from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.samples import Row
-from acidtest.analysis.steady import RowSteadiness, rates_per_s, row_steadiness
+from acidtest.analysis.steady import rates_per_s, row_steadiness
 from acidtest.finding import FAIR, Evidence, Found, rule
 from acidtest.journal.models import SteadyWait
 from acidtest.journal.protocol import Histogram, RunResult
@@ -326,7 +326,7 @@ def late_arrivals(row: Row) -> Iterator[Found]:
 def not_steady(row: Row) -> Iterator[Found]:
     if row.is_staged:  # its rate is to change
         return
-    judged = _steadiness(row)
+    judged = row_steadiness([] if row.by_count else [result.series for result in row.results])
     if judged.steady:
         return
     some = judged.common is not None and judged.common.state == "steady"
@@ -384,10 +384,6 @@ def too_short(row: Row) -> Iterator[Found]:
     lengths = [len(rates_per_s(result.series)) for result in row.results]
     if lengths and not (row.by_count or row.is_staged) and max(lengths) < SECONDS_NEEDED:
         yield Found("The runs are too short to tell whether the rate was steady (8 whole seconds are needed).")
-
-
-def _steadiness(row: Row) -> RowSteadiness:
-    return row_steadiness([] if row.by_count else [result.series for result in row.results])
 
 
 @rule(

@@ -8,7 +8,7 @@ import pytest
 
 import factory
 from acidtest.analysis.expected_loss import of_failure
-from acidtest.analysis.replicas import worths
+from acidtest.analysis.failures import worths
 from acidtest.journal.models import Journal, Replicated
 from acidtest.report.failure_tables import outcome_text, replication, replication_json
 from acidtest.report.survival_page import write_survival_page
