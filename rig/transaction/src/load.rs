@@ -8,6 +8,13 @@ use std::sync::Mutex;
 /// Opens a session of the database that is loaded.
 pub type Open<'a> = &'a (dyn Fn() -> Outcome<Box<dyn Session>> + Sync);
 
+/// A table whose rows have the numbers from 1 on.
+pub struct NumberedTable<'a> {
+    pub name: String,
+    pub columns: &'a [&'a str],
+    pub rows: i64,
+}
+
 pub struct LoadContext<'a> {
     open: Open<'a>,
     dialect: &'static Dialect,
@@ -132,6 +139,32 @@ impl<'a> LoadContext<'a> {
                 message: format!("{table}: {written} rows were sent and {taken} taken"),
             }),
         }
+    }
+
+    /// Fills tables side by side, `chunk` rows a task. `rows_of` is told a table's place and how many rows are before the
+    /// chunk; what it answers makes the values of the row of each number.
+    pub fn fill_numbered<R: FnMut(i64, &mut Vec<Value>)>(
+        &self,
+        tables: &[NumberedTable],
+        chunk: i64,
+        rows_of: impl Fn(usize, i64) -> R + Sync,
+    ) -> Outcome<()> {
+        self.expect(tables.iter().map(|table| table.rows as u64).sum());
+        let chunks = tables
+            .iter()
+            .enumerate()
+            .flat_map(|(at, table)| (0..table.rows).step_by(chunk as usize).map(move |before| (at, before)));
+        self.each(chunks.collect(), |session, (at, before)| {
+            let NumberedTable { name, columns, rows } = &tables[at];
+            let mut numbers = before + 1..=(*rows).min(before + chunk);
+            let mut row = rows_of(at, before);
+            let filled = self.fill(session, name, columns, |values| {
+                let Some(number) = numbers.next() else { return false };
+                row(number, values);
+                true
+            });
+            filled.map(|_| ())
+        })
     }
 
     /// Runs statements one after another on their own session.

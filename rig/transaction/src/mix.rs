@@ -52,11 +52,7 @@ mod tests {
     use super::*;
     use rand::SeedableRng as _;
 
-    const KINDS: [KindSpec; 3] = [
-        KindSpec { name: "a", limit_ms: None },
-        KindSpec { name: "b", limit_ms: None },
-        KindSpec { name: "c", limit_ms: None },
-    ];
+    const KINDS: [KindSpec; 3] = KindSpec::without_limits(["a", "b", "c"]);
 
     fn class(mix: &[(&str, f64)]) -> TerminalClass {
         TerminalClass {

@@ -11,4 +11,4 @@ pub use answer::{Answer, Manner, AUTOCOMMIT, IN_TRANSACTION};
 pub use infile::{put_field, put_hexadecimal};
 pub use login::{only_private, Asked, Login, Reach};
 pub use packet::{put_text, refusal, too_long, Packets, Reader, HEAD};
-pub use value::{as_many, column_name, put_parameters, Column, Form};
+pub use value::{column_name, put_parameters, Column, Form};

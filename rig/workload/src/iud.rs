@@ -52,12 +52,7 @@ const INSERT: usize = 0;
 const SELECT: usize = 1;
 const UPDATE: usize = 2;
 const DELETE: usize = 3;
-const KINDS: [KindSpec; 4] = [
-    KindSpec { name: "insert", limit_ms: None },
-    KindSpec { name: "select", limit_ms: None },
-    KindSpec { name: "update", limit_ms: None },
-    KindSpec { name: "delete", limit_ms: None },
-];
+const KINDS: [KindSpec; 4] = KindSpec::without_limits(["insert", "select", "update", "delete"]);
 
 impl Workload for Iud {
     fn load(&self, context: &LoadContext) -> Outcome<()> {

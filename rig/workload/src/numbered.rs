@@ -4,7 +4,7 @@
 //! Transaction `n` of a terminal inserts `parts` rows in each of two tables and sets the terminal's counter to `n`. What
 //! a row must hold follows from its place alone. Number 0 of each terminal comes with the load.
 
-use crate::common::{commit, condition, flaw_if_zero, letters, number};
+use crate::common::{commit, condition, flaw_if_zero, letters, none_differs, number};
 use crate::kind::Kind;
 use crate::sql::filled;
 use protocol::{Condition, Survey, SurveyedTerminal, Torn};
@@ -114,14 +114,11 @@ impl Workload for Numbered {
             ));
         }
         for table in TABLES {
-            let wrong = number(
-                session,
-                &format!(
-                    "select count(*) from numbered_counters c where c.seq <> \
-                     (select max(t.seq) from {table} t where t.terminal = c.terminal)"
-                ),
-            )?;
-            conditions.push(condition(&format!("counters_match_{table}"), wrong == 0, format!("{wrong} differ")));
+            let sql = format!(
+                "select count(*) from numbered_counters c where c.seq <> \
+                 (select max(t.seq) from {table} t where t.terminal = c.terminal)"
+            );
+            conditions.push(none_differs(session, &format!("counters_match_{table}"), &sql)?);
         }
         Ok(conditions)
     }

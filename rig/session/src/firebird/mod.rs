@@ -425,7 +425,7 @@ impl Session for Firebird {
     }
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
-        Ok(Box::new(bulk::Blocks::begin(self, table, columns)?))
+        Ok(Box::new(bulk::begin(self, table, columns)?))
     }
 
     fn figures(&mut self) -> Outcome<Vec<(String, i64)>> {

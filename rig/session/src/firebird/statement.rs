@@ -8,7 +8,7 @@ use super::library::Library;
 use rsfbclient_core::ibase::{self, isc_db_handle, isc_stmt_handle, isc_tr_handle, ISC_QUAD};
 use rsfbclient_core::MAX_TEXT_LENGTH;
 use std::ffi::{c_char, CString};
-use transaction::{failed, Class, Outcome, Sink, Value};
+use transaction::{as_many_parameters, failed, Class, Outcome, Sink, Value};
 
 const SQL_DIALECT: u16 = 3;
 const DSQL_CLOSE: u16 = 1;
@@ -164,10 +164,7 @@ impl Prepared {
     }
 
     fn bind(&mut self, place: &mut Place, values: &[Value]) -> Outcome<()> {
-        let (wanted, given) = (self.wanted.len(), values.len());
-        if wanted != given {
-            return Err(failed(Class::Other, format!("{given} parameters for {wanted}: {}", self.sql)));
-        }
+        as_many_parameters(self.wanted.len(), values, &self.sql)?;
         for (number, (value, parameter)) in values.iter().zip(&self.wanted).enumerate() {
             bind(place, &mut self.parameters, number, value, parameter)?;
         }

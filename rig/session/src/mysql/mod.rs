@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use transaction::{
-    as_many_as_parts, failed, garbled, joined, not_alone, Bulk, Class, Dialect, Outcome, Procedures, Request, Session,
-    Sink, Statement, Value,
+    as_many_as_parts, as_many_parameters, failed, garbled, joined, not_alone, Bulk, Class, Dialect, Outcome,
+    Procedures, Request, Session, Sink, Statement, Value,
 };
 use wire_mysql::{
-    as_many, column_name, command, only_private, put_parameters, refusal, too_long, Answer, Column, Form, Manner,
-    Reader, AUTOCOMMIT, IN_TRANSACTION,
+    column_name, command, only_private, put_parameters, refusal, too_long, Answer, Column, Form, Manner, Reader,
+    AUTOCOMMIT, IN_TRANSACTION,
 };
 
 pub struct Mysql {
@@ -162,7 +162,7 @@ impl Mysql {
     /// Writes a statement's execution.
     fn ask(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
         let prepared = &mut self.statements[statement.0];
-        as_many(prepared.parameters, parameters, &prepared.sql)?;
+        as_many_parameters(prepared.parameters, parameters, &prepared.sql)?;
         self.asked = statement;
         self.answer = Answer::to(prepared.handle.is_some());
         let Some(handle) = prepared.handle else { return put_query(&mut self.wire, &prepared.sql) };

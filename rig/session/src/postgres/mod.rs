@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use transaction::{
-    as_many_as_parts, failed, garbled, joined, not_alone, Bulk, Class, Dialect, NumberedSink, Outcome, Procedures,
-    Request, Session, SessionError, Sink, Statement, Value,
+    as_many_as_parts, as_many_parameters, failed, garbled, joined, not_alone, Bulk, Class, Dialect, NumberedSink,
+    Outcome, Procedures, Request, Session, SessionError, Sink, Statement, Value,
 };
 use wire_postgres::{affected, columns, numbered, parameter_types, put_prepare, put_query, read_row, Prepared, TEXT};
 
@@ -165,13 +165,7 @@ impl Postgres {
     fn ask(&mut self, asked: Asked, parameters: &[Value]) -> Outcome<()> {
         let statement = asked.statement;
         let prepared = &self.statements[statement.0];
-        let (wanted, given) = (prepared.parameters.len(), parameters.len());
-        if wanted != given {
-            return Err(failed(
-                Class::Other,
-                format!("{given} parameters for {wanted}: {}", self.texts[statement.0].0),
-            ));
-        }
+        as_many_parameters(prepared.parameters.len(), parameters, &self.texts[statement.0].0)?;
         if !prepared.put_integers(parameters, &mut self.wire.out) {
             prepared.put(parameters, &mut self.wire.out)?;
         }

@@ -41,16 +41,8 @@ const ROWS_MAX: u32 = 1_000_000;
 /// An engine that admits one writer keeps all others waiting behind a transaction that is open.
 const ONE_WRITER_OPEN_MS: u64 = 3;
 
-const KINDS: [KindSpec; 8] = [
-    KindSpec { name: "insert", limit_ms: None },
-    KindSpec { name: "update", limit_ms: None },
-    KindSpec { name: "move", limit_ms: None },
-    KindSpec { name: "delete", limit_ms: None },
-    KindSpec { name: "savepoint", limit_ms: None },
-    KindSpec { name: "open", limit_ms: None },
-    KindSpec { name: "shared", limit_ms: None },
-    KindSpec { name: "ddl", limit_ms: None },
-];
+const KINDS: [KindSpec; 8] =
+    KindSpec::without_limits(["insert", "update", "move", "delete", "savepoint", "open", "shared", "ddl"]);
 
 impl Kind for Parameters {
     const NAME: &'static str = "history";

@@ -11,7 +11,7 @@ mod isql;
 mod kit;
 mod worker;
 
-use crate::common::{condition, number};
+use crate::common::{condition, kinds_named, number};
 use crate::kind::Kind;
 use as_kit::AsKit;
 use filling::Filling;
@@ -70,9 +70,7 @@ impl Kind for Parameters {
     }
 
     fn workload(self, _: u64) -> Box<dyn Workload> {
-        // A process reads one workload: its kinds' names live as long as it does.
-        let kind = |name: &String| KindSpec { name: Box::leak(name.clone().into_boxed_str()), limit_ms: None };
-        let kinds = Box::leak(self.units.iter().map(kind).collect::<Vec<_>>().into_boxed_slice());
+        let kinds = kinds_named(self.units.iter());
         Box::new(Kit { given: self, kinds, start: Arc::new(Start::default()) })
     }
 }

@@ -6,7 +6,7 @@ mod message;
 mod script;
 mod values;
 
-use crate::common::condition;
+use crate::common::{condition, kinds_named};
 use crate::kind::Kind;
 use compiled::{compiled, Compiled, DIALECTS};
 pub use message::Message;
@@ -65,13 +65,11 @@ impl Own {
     }
 
     fn read(self, seed: u64) -> Read {
-        // A process reads one workload: its kinds' names live as long as it does.
-        let kind = |name: &String| KindSpec { name: Box::leak(name.clone().into_boxed_str()), limit_ms: None };
-        let kinds: Vec<KindSpec> = self.0.transactions.iter().map(|one| kind(&one.name)).collect();
+        let transactions = &self.0.transactions;
         Read {
             base: Base::read(&self.0, seed).0,
-            kinds: Box::leak(kinds.into_boxed_slice()),
-            weights: self.0.transactions.iter().map(|one| one.weight).collect(),
+            kinds: kinds_named(transactions.iter().map(|transaction| &transaction.name)),
+            weights: transactions.iter().map(|transaction| transaction.weight).collect(),
         }
     }
 }
