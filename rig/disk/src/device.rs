@@ -24,7 +24,6 @@ const SMALL: usize = 64 << 10;
 const WANTED: Duration = Duration::from_micros(50);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A connection to the kernel.
 pub struct Device(OwnedFd);
 
 impl Device {

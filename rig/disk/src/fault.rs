@@ -77,7 +77,6 @@ impl Fault {
     }
 }
 
-/// A fault that is there, and what it has seen.
 #[derive(Debug, Clone)]
 pub struct Active {
     pub fault: Fault,

@@ -23,7 +23,6 @@ const SLEEP_MIN_NS: u64 = 60_000;
 const WAKES_LATE_NS: u64 = 20_000;
 const STACK_BYTES: usize = 128 << 10;
 
-/// A disk and what waits for it.
 pub struct Served<M> {
     disk: Mutex<Disk<M>>,
     /// Signalled when power or faults have changed.

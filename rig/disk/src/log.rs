@@ -174,7 +174,6 @@ impl Ring {
     }
 }
 
-/// A log that is there to be read.
 pub struct Recorded {
     file: File,
     pub size_bytes: u64,

@@ -75,7 +75,6 @@ impl Watch {
     }
 }
 
-/// The events of one processor.
 struct Ring {
     pages: NonNull<u8>,
     _event: OwnedFd,
@@ -180,7 +179,6 @@ impl Drop for Ring {
     }
 }
 
-/// Where the code of a function of the kernel lies.
 fn code_of(function: &str) -> Result<Range<u64>> {
     let symbols = fs::read_to_string("/proc/kallsyms").context("reading /proc/kallsyms")?;
     code_among(&symbols, function)

@@ -109,7 +109,6 @@ impl Timing {
         matches!(self.drive, Drive::None)
     }
 
-    /// A read from the medium.
     pub fn read(&mut self, now: u64, at: u64, length: u64) -> u64 {
         match &mut self.drive {
             Drive::None => now,

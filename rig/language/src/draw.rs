@@ -127,7 +127,6 @@ impl Random {
     }
 }
 
-/// A length as it may be.
 pub fn checked_length(length: i64) -> Worked<usize> {
     match length {
         0..=LENGTH_MAX => Ok(length as usize),

@@ -6,7 +6,6 @@
 use crate::token::is_name;
 use crate::{Flaw, Source};
 
-/// A part of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
     Plain(String),
@@ -15,14 +14,12 @@ pub enum Part {
         name: String,
         glued: bool,
     },
-    /// A string in single quotes, as it was written.
     Quoted(String),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sql {
     pub parts: Vec<Part>,
-    /// Where it begins.
     pub line: usize,
     /// The comment right above it, without its dashes.
     pub comment: Option<String>,
@@ -98,7 +95,6 @@ impl Sql {
     }
 }
 
-/// What a statement does.
 pub fn verb(sql: &str) -> Verb {
     let text = sql.to_ascii_lowercase();
     let mut words = text.split(|c: char| !is_name(c)).filter(|word| !word.is_empty());
@@ -161,7 +157,6 @@ impl Open {
         }
     }
 
-    /// It makes something that has a body of statements.
     fn has_body(&self) -> bool {
         let makes = matches!(self.head.first().map(String::as_str), Some("create" | "alter" | "recreate"));
         let bodied = |word: &String| {

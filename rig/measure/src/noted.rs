@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// One transaction as its terminal saw it; times of CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Noted {
-    /// The thread that drove it.
     pub tid: u32,
     pub terminal: u32,
     pub begin_ns: u64,

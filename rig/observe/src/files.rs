@@ -58,7 +58,6 @@ impl How {
     }
 }
 
-/// One call on a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Act {
     pub tid: u32,
@@ -415,7 +414,6 @@ impl<P: Processes> Book<P> {
         }
     }
 
-    /// A thread by name and number.
     pub fn who(&mut self, tid: u32) -> String {
         let known = self.threads.get(&tid).map(|(_, name)| name.clone());
         match known.or_else(|| self.processes.thread(tid).map(|(_, name)| name)) {

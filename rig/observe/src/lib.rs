@@ -46,7 +46,6 @@ struct Ended {
     embedded: bool,
     terminals: u32,
     commits: u64,
-    /// Committed transactions.
     noted: Vec<Noted>,
 }
 
@@ -131,7 +130,6 @@ fn waiting(milliseconds: i32) -> Result<bool> {
     }
 }
 
-/// What was seen so far.
 struct Watched {
     book: Book<processes::Proc>,
     calls: u64,

@@ -22,7 +22,6 @@ const HEADER_BYTES: usize = 13;
 const LONG_HEADER_BYTES: usize = 16;
 const FRAGMENT_HEADER_BYTES: usize = 22;
 
-/// Where each table begins.
 #[derive(Default)]
 pub struct Catalogue {
     pointers: BTreeMap<u16, u32>,

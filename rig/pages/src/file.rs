@@ -112,7 +112,6 @@ impl Source {
         Ok(page)
     }
 
-    /// The page if it is of this kind.
     pub fn page_of(&mut self, number: u32, kind: u8) -> Result<Page, Flaw> {
         let page = self.page(number)?;
         match u8_at(&page, 0) {

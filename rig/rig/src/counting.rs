@@ -49,7 +49,6 @@ impl<'a> Counter<'a> {
         self.asking = Err(why.to_string());
     }
 
-    /// Makes a terminal's session one of those that count.
     pub fn add(&mut self, session: &mut dyn Session) {
         match number(self.asked, session) {
             Ok(number) => {

@@ -26,7 +26,6 @@ impl Sleeping {
         Ok(Sleeping { asked, sessions })
     }
 
-    /// Looks which of them still answer.
     pub fn finish(&mut self) -> SleepersSeen {
         let answers: Vec<_> = self.sessions.iter_mut().map(|session| session.look()).collect();
         SleepersSeen {

@@ -20,7 +20,6 @@ pub struct Socket {
     /// The part of the inbox that was received and not yet read.
     unread: Range<usize>,
     tls: Option<Box<Channel>>,
-    /// What is sealed and on its way.
     sealed: Vec<u8>,
     /// How many bytes more the server may send.
     allowed: usize,
@@ -37,7 +36,6 @@ const LOGIN_BYTES: usize = 1024 * 1024;
 const LOGIN: Duration = Duration::from_secs(120);
 
 impl Socket {
-    /// Connects to a Unix socket.
     pub fn unix(path: &str) -> Outcome<Socket> {
         UnixStream::connect(path).and_then(Socket::over).map_err(|error| broken(path, &error))
     }
@@ -50,7 +48,6 @@ impl Socket {
         connected.map_err(|error| broken(&format!("{host}:{port}"), &error))
     }
 
-    /// Over a connected stream socket.
     pub fn over(stream: impl Into<OwnedFd>) -> io::Result<Socket> {
         let descriptor = stream.into();
         rustix::io::ioctl_fionbio(&descriptor, true)?;
@@ -179,7 +176,6 @@ impl Socket {
         heard
     }
 
-    /// What has come and was not read.
     pub fn unread(&self) -> &[u8] {
         &self.inbox[self.unread.clone()]
     }

@@ -264,7 +264,6 @@ impl Channel {
         self.connection.is_handshaking()
     }
 
-    /// Puts out what TLS itself has to say.
     pub fn put_own(&mut self, out: &mut Vec<u8>) {
         while self.connection.wants_write() {
             self.connection.write_tls(out).expect("a Vec takes everything");
@@ -316,7 +315,6 @@ impl Channel {
     }
 }
 
-/// What comes from the socket.
 struct Incoming<'a> {
     socket: &'a OwnedFd,
     allowed: &'a mut usize,
@@ -387,7 +385,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A field of DER.
     fn der(tag: u8, content: &[u8]) -> Vec<u8> {
         let length = content.len() as u16;
         [&[tag, 0x82][..], &length.to_be_bytes(), content].concat()

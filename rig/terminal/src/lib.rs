@@ -44,7 +44,6 @@ use std::time::Instant;
 use terminal::Terminal;
 use transaction::{Acknowledged, KindSpec, Rng, Session};
 
-/// What is driven.
 pub struct Load<'a> {
     pub plan: &'a RunPlan,
     pub seed: u64,
@@ -186,7 +185,6 @@ pub fn run(
     Ok(Ended { result, acknowledged, sessions: sessions.into_iter().flatten().collect(), seconds, stood_still_ns_max })
 }
 
-/// What a terminal leaves.
 type Left = (Record, Option<Box<dyn Session>>);
 
 /// Drives one thread's terminals, and who asks beside them, to their end.

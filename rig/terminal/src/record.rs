@@ -162,7 +162,6 @@ impl OfKind {
     }
 }
 
-/// What a run left.
 pub struct RunLeft<'a> {
     pub plan: &'a RunPlan,
     pub threads: usize,

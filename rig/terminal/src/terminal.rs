@@ -179,7 +179,6 @@ impl<'a> Terminal<'a> {
         true
     }
 
-    /// Notes how an arrival was taken.
     fn took(&mut self, time_ns: u64, taken: Taken) {
         let tally = self.tally(time_ns);
         tally.arrivals.scheduled += 1;
@@ -344,7 +343,6 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    /// One transaction with its retries.
     async fn transaction(&mut self, due: &Due, drawn: Drawn) {
         let shared = self.shared;
         let started_ns = shared.now_ns();

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
 
-/// Opens a session of the database that is loaded.
 pub type Open<'a> = &'a (dyn Fn() -> Outcome<Box<dyn Session>> + Sync);
 
 /// A table whose rows have the numbers from 1 on.

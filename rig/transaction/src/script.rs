@@ -18,7 +18,6 @@ pub enum Ended {
     Queued,
 }
 
-/// The transaction drawn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Drawn {
     /// Its place in [`Workload::kinds`](crate::Workload::kinds); 0 where there is but one.

@@ -52,7 +52,6 @@ pub type NumberedSink<'a> = &'a mut dyn FnMut(usize, &[Value]);
 /// not on the measured path.
 pub trait Session: Send {
     fn dialect(&self) -> &'static Dialect;
-    /// The version the engine itself reports.
     fn engine_version(&mut self) -> Outcome<String>;
     /// Prepares our own SQL, in which each `?` is a parameter.
     fn prepare(&mut self, sql: &str) -> Outcome<Statement>;
@@ -199,7 +198,6 @@ pub fn as_many_as_parts(found: usize, parts: &[&str], sql: &str) -> Outcome<()> 
     Err(failed(Class::Other, message))
 }
 
-/// Refuses parameters that are not as many as a statement has.
 pub fn as_many_parameters(wanted: usize, parameters: &[Value], sql: &str) -> Outcome<()> {
     match parameters.len() {
         given if given == wanted => Ok(()),
@@ -225,7 +223,6 @@ pub fn unfolded(name: &str) -> String {
     }
 }
 
-/// Refuses what must be its own transaction where one is open.
 pub fn not_alone() -> SessionError {
     failed(Class::Other, "a transaction is open, and the statement was to be one of its own".to_string())
 }

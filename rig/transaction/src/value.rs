@@ -47,7 +47,6 @@ impl Value {
         bytes
     }
 
-    /// Bytes of the value itself.
     pub fn bytes(&self) -> u64 {
         match self {
             Value::Null => 0,

@@ -27,7 +27,6 @@ pub struct Answer {
     pub status: u16,
 }
 
-/// What the next packet is.
 enum Next {
     /// The first of a result.
     Head,

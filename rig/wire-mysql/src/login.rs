@@ -57,12 +57,13 @@ const DENIED: u16 = 1045;
 /// Over what we reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// A Unix socket.
     Socket,
     /// TCP, which anybody may read who is between.
     Open,
     /// TCP within TLS; the server may have asked for our certificate, which we have when we are `known`.
-    Tls { known: bool },
+    Tls {
+        known: bool,
+    },
 }
 
 struct Greeting<'a> {
@@ -115,7 +116,6 @@ impl<'a> Login<'a> {
         Ok(self.head())
     }
 
-    /// Answers the server's greeting.
     pub fn answer_greeting(&mut self, content: &[u8]) -> Outcome<Vec<u8>> {
         let greeting = greeting(content)?;
         self.agree(&greeting)?;

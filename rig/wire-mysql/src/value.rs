@@ -230,7 +230,6 @@ fn read_fraction(mut reader: Reader, text: &mut String) -> Outcome<()> {
     Ok(())
 }
 
-/// Reads a row of the text form.
 pub fn read_text_row(content: &[u8], columns: &[Column], values: &mut Vec<Value>) -> Outcome<()> {
     let mut reader = Reader(content);
     values.clear();

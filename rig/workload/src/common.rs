@@ -14,7 +14,6 @@ pub fn number(session: &mut dyn Session, sql: &str) -> Outcome<i64> {
     Ok(rows.first().and_then(|row| row.first()).and_then(|value| value.as_i64()).unwrap_or(0))
 }
 
-/// Parameters of a statement.
 pub fn ints<const N: usize>(numbers: [i64; N]) -> [Value; N] {
     numbers.map(Value::Int)
 }
@@ -39,7 +38,6 @@ pub fn none_differs(session: &mut dyn Session, name: &str, sql: &str) -> Outcome
     Ok(condition(name, wrong == 0, format!("{wrong} differ")))
 }
 
-/// A condition on a table's number of rows.
 pub fn cardinality(session: &mut dyn Session, table: &str, wanted: i64) -> Outcome<protocol::Condition> {
     let rows = number(session, &format!("select count(*) from {table}"))?;
     Ok(condition(&format!("{table}_cardinality"), rows == wanted, format!("{rows} rows, {wanted} wanted")))

@@ -141,7 +141,6 @@ impl Workload for Iud {
     }
 }
 
-/// What a terminal has in the table.
 struct Rows {
     count: i64,
     /// The fewest and the most updates of any.

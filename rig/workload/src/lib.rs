@@ -60,7 +60,6 @@ pub fn of(message: &protocol::Workload, seed: u64) -> Read {
     (find(message)?.workload)(&message.fields, seed)
 }
 
-/// The message as the workload's module has read it.
 pub fn again(message: &protocol::Workload) -> Result<protocol::Workload, String> {
     let fields = (find(message)?.again)(&message.fields)?;
     Ok(protocol::Workload { name: message.name.clone(), fields })

@@ -41,7 +41,6 @@ impl Place {
         self.open().execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
-    /// The one number that a query answers.
     pub fn number(&self, sql: &str) -> i64 {
         self.open().query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
@@ -50,7 +49,6 @@ impl Place {
         self.number(&format!("select count(*) from {table}")) as u64
     }
 
-    /// A separate place with the same database.
     pub fn copy(&self) -> Place {
         let other = Place::new();
         std::fs::copy(self.database(), other.database()).expect("the database is copied");
@@ -143,7 +141,6 @@ pub fn with<const N: usize>(mut plan: Value, fields: [(&str, Value); N]) -> Valu
 
 // ------------------------------------------------------------------------------------------------------ the rig
 
-/// Runs the rig over any input at all.
 pub fn rig(arguments: &[&str], input: &[u8]) -> Output {
     let (mut child, _watch) = start(arguments);
     let mut stdin = child.stdin.take().expect("piped");
@@ -191,7 +188,6 @@ pub fn assert_calm(stderr: &str) {
     assert!(!stderr.contains("panicked"), "{stderr}");
 }
 
-/// A rig at work.
 pub struct Conversation {
     child: Child,
     _watch: Watch,

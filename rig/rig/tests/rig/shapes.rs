@@ -24,7 +24,6 @@ fn flat(height: f64) -> Value {
     json!({"from": height, "to": height})
 }
 
-/// What the parts of a result have, the whole has.
 fn assert_adds_up<'a>(result: &RunResult, parts: impl Iterator<Item = &'a Tally> + Clone) {
     let sum = |of: fn(&Tally) -> u64| parts.clone().map(of).sum::<u64>();
     assert_eq!(sum(|tally| tally.counts.committed), result.counts.committed);

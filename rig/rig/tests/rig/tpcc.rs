@@ -42,7 +42,6 @@ fn two_loads_with_one_seed_are_identical() {
     assert_eq!(loaded(), loaded());
 }
 
-/// Warehouses of a few percent.
 fn small(warehouses: u32) -> Value {
     tpcc(&[("warehouses", json!(warehouses)), ("percent", json!(3))])
 }

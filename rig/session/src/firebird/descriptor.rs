@@ -51,7 +51,6 @@ impl Descriptor {
         Descriptor { area, variables: count.max(1), room: Fixed::zeros(0) }
     }
 
-    /// As the library takes it.
     pub fn pointer(&self) -> *mut XSQLDA {
         self.area.words.cast()
     }

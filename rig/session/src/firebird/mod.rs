@@ -48,7 +48,6 @@ pub struct Firebird {
     remote: bool,
     /// What is asked in the transaction that [`Session::hold`] has begun.
     held: Option<Statement>,
-    /// By which others are opened as this one was.
     target: Target,
 }
 

@@ -320,7 +320,6 @@ fn drop_handle(library: &Library, mut handle: isc_stmt_handle) {
     library.call(|status| unsafe { (library.free)(status, &mut handle, DSQL_DROP) }).ok();
 }
 
-/// What the library answers to the question for one item.
 fn info(library: &Library, handle: &mut isc_stmt_handle, item: u8) -> Outcome<[u8; 64]> {
     let mut answer = [0u8; 64];
     // SAFETY: the statement is prepared; question and answer have so many bytes.

@@ -206,7 +206,6 @@ impl Mysql {
         Ok((answer, columns))
     }
 
-    /// How the columns of a query are written into a file.
     fn forms(&mut self, sql: &str) -> Outcome<Vec<Form>> {
         let (_, columns) = self.query(sql, &mut |_| {})?;
         Ok(columns.into_iter().map(Column::form).collect())

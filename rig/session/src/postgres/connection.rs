@@ -11,7 +11,6 @@ use wire_postgres::{message, refusal, HEAD, TLS_REQUEST};
 
 pub struct Wire {
     socket: Socket,
-    /// What is to be sent next.
     pub out: Vec<u8>,
     refused: Option<SessionError>,
     /// Why nothing can be asked any more.

@@ -53,7 +53,6 @@ impl<'a> Copy<'a> {
         Ok(())
     }
 
-    /// Ends the binary COPY and goes on with text.
     fn go_on_with_text(&mut self) -> Outcome<()> {
         self.taken = self.complete()?;
         self.binary = false;

@@ -226,7 +226,6 @@ impl Postgres {
         }
     }
 
-    /// The types of a query's columns.
     fn column_types(&mut self, sql: &str) -> Outcome<Vec<u32>> {
         let statement = self.prepare(sql)?;
         Ok(self.statements[statement.0].columns.clone())

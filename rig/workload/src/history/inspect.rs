@@ -37,7 +37,6 @@ const ENTRIES: &str = "in the entries of the index of grp";
 /// The columns of a row that every path answers: id, owner, version, grp, uniq.
 type Short = [Option<i64>; 5];
 
-/// What was read.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// By terminal: commits and seed.
@@ -64,7 +63,6 @@ fn numbers<const N: usize>(row: &[Value]) -> [Option<i64>; N] {
     std::array::from_fn(|place| row.get(place).and_then(|value| value.as_i64()))
 }
 
-/// Commits and seed of each terminal.
 pub fn counters(session: &mut dyn Session) -> Outcome<BTreeMap<u64, (i64, i64)>> {
     counted(session, "select id, commits, seed from history_terminals")
 }
@@ -291,7 +289,6 @@ struct Comparing<'a> {
 }
 
 impl<'a> Comparing<'a> {
-    /// The model of who owns the row of this id.
     fn model(&self, id: i64) -> Option<(usize, &'a History)> {
         let terminal = u64::try_from(id).ok()? as usize % self.models.len();
         Some((terminal, &self.models[terminal]))
@@ -593,7 +590,6 @@ mod tests {
         }
     }
 
-    /// The conditions that do not hold, with what they say.
     fn broken(found: &Found) -> Vec<(String, String)> {
         let acknowledged = Acknowledged::at_least(&[3 * COMMITS]);
         let conditions = compare(&settings(Ddl::WithRows), found, &acknowledged);

@@ -21,7 +21,6 @@ use transaction::{
     Refused, Rng, Script, Seat, Session, Statement, Value, Workload,
 };
 
-/// The fields of the message.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {

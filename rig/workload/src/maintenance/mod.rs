@@ -105,7 +105,6 @@ impl Data {
 }
 
 impl Parameters {
-    /// Changes so many percent of the rows.
     fn changing(&self, part: Part) -> String {
         let Changes { table, column, letters, number, rows, grows } = self.data.changes();
         let rows = if grows { rows * u64::from(self.scale) } else { rows };

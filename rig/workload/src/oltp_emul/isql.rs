@@ -33,7 +33,6 @@ impl<'a> Pieces<'a> {
         passed
     }
 
-    /// The next piece that is not empty.
     fn next(&mut self) -> Option<Piece<'a>> {
         loop {
             let blank = before_words(self.rest);
@@ -200,7 +199,6 @@ pub fn first_transaction(path: &str, script: &str) -> Outcome<Vec<String>> {
 pub struct Isql<'a> {
     open: Open<'a>,
     session: Option<Box<dyn Session>>,
-    /// A transaction is open.
     within: bool,
     auto_ddl: bool,
 }
@@ -220,7 +218,6 @@ impl<'a> Isql<'a> {
         ran.map(|()| printed)
     }
 
-    /// Runs a script that prints another one, and then that.
     pub fn run_generated(&mut self, path: &str, script: &str) -> Outcome<()> {
         let made = self.run(path, script)?;
         self.run(&format!("the script that {path} made"), &made).map(|_| ())

@@ -140,7 +140,6 @@ impl Orders {
     }
 }
 
-/// What a call writes.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     orders: i64,
@@ -382,7 +381,6 @@ impl Script for Steps {
     }
 }
 
-/// The whole number that a query for one row answers.
 async fn one(client: &mut Client, query: Statement, parameters: &[Value]) -> Outcome<i64> {
     let mut number = None;
     client.query_one(query, parameters, |row| number = row[0].as_i64()).await?;

@@ -43,7 +43,6 @@ pub struct Statement {
     pub name: String,
 }
 
-/// A table that is filled, and with what.
 pub struct Filled {
     pub table: String,
     pub columns: Vec<String>,
@@ -274,7 +273,6 @@ fn twice(conditions: &[Statement]) -> Vec<String> {
     again.map(|one| format!("{}: another condition has the name \"{}\" too", one.place, one.name)).collect()
 }
 
-/// A condition reads.
 fn no_queries(conditions: &[Statement]) -> Vec<String> {
     let others = conditions.iter().filter(|condition| verb(&condition.sql) != Verb::Reads);
     others.map(|condition| format!("{}: a condition is a query, and this is none", condition.place)).collect()

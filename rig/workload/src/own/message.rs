@@ -41,7 +41,6 @@ pub struct SqlFile {
 pub enum Table {
     Generated {
         table: String,
-        /// An expression.
         rows: String,
         /// Name and expression of each.
         columns: Vec<(String, String)>,

@@ -20,8 +20,7 @@ use transaction::{
     KINDS_MAX,
 };
 
-/// A week.
-const LIMIT_MAX_S: f64 = 604_800.0;
+const LIMIT_MAX_S: f64 = 7.0 * 86_400.0;
 
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]

@@ -17,11 +17,9 @@ use transaction::{
     Seat, Session, SessionError, Statement, Value,
 };
 
-/// Of one loop.
 const REPEATS_MAX: i64 = 1_000_000;
 /// Texts of one statement that were put together for its variables and prepared.
 const RENDERED_MAX: usize = 1_000;
-/// The longest pause.
 const PAUSE_MAX_US: f64 = 3.6e9;
 
 pub struct Client {
@@ -426,7 +424,6 @@ struct Asked<'a> {
 struct Run {
     at: usize,
     random: Random,
-    /// A transaction is open.
     open: bool,
     /// It was not begun by the script's own word, but by `\;` or a pipeline.
     gathered: bool,

@@ -18,7 +18,6 @@ pub struct Player {
     /// Those that are left of this lane's sessions, the next one last.
     left: Vec<u32>,
     at: At,
-    /// The transaction drawn.
     transaction: Vec<Logged>,
     /// Read beyond it.
     ahead: Option<Logged>,
@@ -32,7 +31,6 @@ pub struct Player {
     unread: Option<String>,
 }
 
-/// Where in a session it is.
 #[derive(Clone, Copy)]
 enum At {
     Between,
@@ -64,7 +62,6 @@ impl Player {
         self.speed.map(|speed| Duration::from_secs_f64(at_us as f64 / 1e6 / speed))
     }
 
-    /// The next statement of a session.
     fn next(&mut self, session: u32, number: &mut usize) -> Option<Logged> {
         if let Some(ahead) = self.ahead.take() {
             return Some(ahead);

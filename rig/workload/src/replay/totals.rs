@@ -40,7 +40,6 @@ pub struct Times {
     pub logged: Option<u64>,
 }
 
-/// One attempt at a transaction.
 #[derive(Default)]
 pub struct Tried {
     pub counts: Counts,

@@ -29,7 +29,6 @@ fn of_engine(dialect: &Dialect) -> Outcome<File> {
     }
 }
 
-/// The statements that create them.
 pub fn create(dialect: &Dialect) -> Outcome<Vec<String>> {
     of_engine(dialect)?.unnamed(dialect, &[])
 }

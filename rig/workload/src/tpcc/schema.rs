@@ -91,7 +91,6 @@ pub fn after(dialect: &Dialect) -> Vec<Vec<String>> {
     TABLES.into_iter().map(of_table).filter(|statements| !statements.is_empty()).collect()
 }
 
-/// Name of a table's other index, and what it is on.
 fn secondary(table: Table) -> Option<(&'static str, &'static str)> {
     match table {
         Table::Customer => Some(("customer_name", "customer (c_w_id, c_d_id, c_last, c_first)")),
