@@ -1,8 +1,7 @@
 //! Requests through /dev/fuse: a read brings one, a write answers it.
 
-use super::channel::Channel;
 use super::medium::Region;
-use super::wire::{self, Answer, Head};
+use super::wire::{self, Answer, Channel, Head};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
 use rustix::io::Errno;
 use std::ffi::CString;

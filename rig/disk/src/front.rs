@@ -4,14 +4,13 @@
 //! short: nothing between a request and its answer may ask for memory, or both wait for ever. So the kernel's protocol is
 //! spoken here, into buffers that are there from the start: [`super::device`] and [`super::ring`].
 
-use super::channel::Channel;
 use super::device::{unmount, Device, Looking, Requests};
 use super::log::Log;
 use super::medium::Medium;
 use super::model::{Disk, Finished, Ticket};
 use super::ring;
 use super::through::Watch;
-use super::wire::{self, Answer, Head};
+use super::wire::{self, Answer, Channel, Head};
 use measure::monotonic_ns;
 use std::io::{self, Error};
 use std::path::Path;

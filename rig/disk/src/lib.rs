@@ -4,7 +4,6 @@
 //! [`cache`], [`timing`], [`fault`] and [`model`] are the disk as pure functions; [`front`] is what the kernel talks to.
 
 mod cache;
-mod channel;
 mod device;
 mod fault;
 mod front;

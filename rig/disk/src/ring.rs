@@ -6,11 +6,10 @@
 //! served by its own thread on that processor: a request is not carried to another one, whose sleep would have to be
 //! ended first.
 
-use super::channel::Channel;
 use super::device::Device;
 use super::medium::Region;
 use super::processors;
-use super::wire::{self, Answer, Head};
+use super::wire::{self, Answer, Channel, Head};
 use io_uring::{cqueue, opcode, squeue, types, IoUring};
 use std::io::{self, Error};
 use std::os::fd::{AsRawFd, OwnedFd};

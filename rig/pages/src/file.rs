@@ -1,6 +1,5 @@
 //! Pages out of the file, each once from the kernel while it stays among those that were read last.
 
-use crate::bytes::{u16_at, u8_at};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -157,4 +156,17 @@ fn word(kind: u8) -> &'static str {
         10 => "a page of change numbers",
         _ => "of no kind",
     }
+}
+
+/// Little-endian, as are all numbers of a page; beyond its end there is zero, as if the page went on empty.
+pub fn u16_at(page: &[u8], at: usize) -> u16 {
+    page.get(at..at + 2).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
+}
+
+pub fn u32_at(page: &[u8], at: usize) -> u32 {
+    page.get(at..at + 4).map_or(0, |bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+}
+
+pub fn u8_at(page: &[u8], at: usize) -> u8 {
+    page.get(at).copied().unwrap_or(0)
 }

@@ -1,8 +1,7 @@
 //! What a database says of itself: its header page, which pages are free, and the outcome of transactions.
 
-use crate::bytes::{u16_at, u32_at, u8_at};
 use crate::catalogue::Catalogue;
-use crate::file::{Flaw, Source, HEADER, INVENTORY, TRANSACTIONS};
+use crate::file::{u16_at, u32_at, u8_at, Flaw, Source, HEADER, INVENTORY, TRANSACTIONS};
 use protocol::{Pages, TransactionState};
 
 const ODS_FIREBIRD: u16 = 0x8000;

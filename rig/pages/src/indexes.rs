@@ -1,7 +1,6 @@
 //! The leaves of one index, and what gstat counts on them. Nodes are those of `src/jrd/btn.h`.
 
-use crate::bytes::{u16_at, u32_at, u8_at};
-use crate::file::{Flaw, Source, Watch, INDEX, ROOT};
+use crate::file::{u16_at, u32_at, u8_at, Flaw, Source, Watch, INDEX, ROOT};
 use crate::tables::{Index, Table};
 use protocol::PagesOfIndex;
 

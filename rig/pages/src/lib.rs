@@ -5,7 +5,6 @@
 //! counted, and how, is what `src/utilities/gstat/dba.epp` counts. [`file`] hands out pages, [`header`] reads what a
 //! database says of itself, [`catalogue`] which tables and indexes there are, [`tables`] and [`indexes`] go through them.
 
-mod bytes;
 mod catalogue;
 mod file;
 mod header;

@@ -1,7 +1,6 @@
 //! The data pages of one table, and what gstat counts on them.
 
-use crate::bytes::{u16_at, u32_at, u8_at};
-use crate::file::{Flaw, Page, Source, Watch, DATA, POINTER};
+use crate::file::{u16_at, u32_at, u8_at, Flaw, Page, Source, Watch, DATA, POINTER};
 use protocol::PagesOfTable;
 
 pub struct Table {

@@ -12,10 +12,10 @@ mod shape;
 mod share;
 
 pub use shape::{
-    ClassResult, Connect, Connections, Leg, Sleepers, SleepersSeen, Stage, StageResult, Tally, TerminalClass,
+    ClassResult, Connect, Connections, IdleSessions, IdleSessionsSeen, Leg, Stage, StageResult, Tally, TerminalClass,
 };
 
-pub use share::{Go, Share, Shared, SharedSecond, Told};
+pub use share::{AcknowledgedTotals, Go, Share, Shared, SharedSecond};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -146,7 +146,7 @@ pub enum Phase {
         at_least: Option<Vec<u64>>,
         /// All that was acknowledged, where several rigs were told a part each; it replaces what this process counted.
         #[serde(default)]
-        told: Option<Told>,
+        told: Option<AcknowledgedTotals>,
     },
     /// Drive load.
     Run(RunPlan),
@@ -183,7 +183,7 @@ pub struct RunPlan {
     /// How the load changes during the measurement; empty: it does not. The warm-up has the load that the first begins with.
     #[serde(default)]
     pub stages: Vec<Stage>,
-    pub sleepers: Option<Sleepers>,
+    pub sleepers: Option<IdleSessions>,
     #[serde(default)]
     pub connect: Connect,
     /// This rig's part of the load, where several drive it together; `null`: all of it. A rig with a part says `ready` when
@@ -506,7 +506,7 @@ pub enum Event {
 
 /// What a replayed log came to, beside the transactions that it consists of. Of a transaction that was tried again its last
 /// attempt counts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replayed {
     /// Of the log, that were opened.
@@ -813,7 +813,7 @@ pub struct RunResult {
     pub classes: Vec<ClassResult>,
     /// In their order; empty without stages.
     pub stages: Vec<StageResult>,
-    pub sleepers: Option<SleepersSeen>,
+    pub sleepers: Option<IdleSessionsSeen>,
     /// `null` where terminals keep their sessions.
     pub connections: Option<Connections>,
 }
@@ -868,7 +868,7 @@ pub struct ErrorSample {
     pub message: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArrivalCounts {
     /// Arrivals whose scheduled time lay inside the measurement.
@@ -884,7 +884,7 @@ pub struct ArrivalCounts {
 }
 
 /// HDR histogram, three significant figures, no upper clamp. Values are nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Histogram {
     pub count: u64,
@@ -930,7 +930,7 @@ pub struct Cpu {
 }
 
 /// What the engine itself counted from shortly before a measurement to its end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counted {
     /// Why there are no figures, in the engine's own words where it said some; `counters` is empty then.

@@ -41,7 +41,7 @@ pub struct Leg {
 /// Sessions that are opened before the measurement and do nothing until its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sleepers {
+pub struct IdleSessions {
     pub sessions: u32,
     /// Each has a transaction open that sees what was committed when it began, so that the engine keeps old versions.
     pub in_transaction: bool,
@@ -71,6 +71,11 @@ impl RunPlan {
             rank -= class.terminals;
         }
         (0, terminal)
+    }
+
+    /// The idle sessions of this rig's part.
+    pub fn idle_sessions(&self) -> Option<IdleSessions> {
+        self.sleepers.map(|asked| IdleSessions { sessions: self.part().count(asked.sessions), ..asked })
     }
 
     /// What cannot be followed in the classes and stages.
@@ -179,7 +184,7 @@ pub struct StageResult {
 /// The outcome of the sleeping sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SleepersSeen {
+pub struct IdleSessionsSeen {
     /// That were opened before the measurement.
     pub sessions: u32,
     pub in_transaction: bool,

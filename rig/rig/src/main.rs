@@ -4,9 +4,10 @@
 
 mod counting;
 mod gate;
+mod instruments;
 mod job;
+mod run;
 mod sessions;
-mod step;
 
 use anyhow::{bail, Context};
 use std::io::{BufRead, Read, Write};

@@ -52,6 +52,17 @@ pub struct Load<'a> {
     pub began: Instant,
 }
 
+/// What listens while terminals are at work.
+#[derive(Default)]
+pub struct Listeners<'a> {
+    /// Takes each committed transaction.
+    pub noted: Option<&'a Mutex<Vec<Noted>>>,
+    /// Asked in the last moments of the warm-up, where there is one.
+    pub beside: Option<&'a mut dyn Beside>,
+    /// Asks while the measurement goes on.
+    pub sampler: Option<&'a mut Sampler>,
+}
+
 /// What a run that went to its end leaves.
 pub struct Ended {
     pub result: RunResult,
@@ -82,17 +93,15 @@ fn default_threads() -> usize {
 
 /// Drives a load over the terminals. `news` is called from the calling thread about once a second, and when the measurement
 /// begins and, by its duration, ends: then its fraction is 1 for the first time. In the warm-up of a plan that may start
-/// early it may answer the second from which on to measure. `beside` is called in the last moments of
-/// the warm-up, where there is one; `sampler` asks while the measurement goes on.
+/// early it may answer the second from which on to measure.
 pub fn run(
     load: &Load,
     terminals: Vec<Ready>,
-    noted: Option<&Mutex<Vec<Noted>>>,
-    beside: Option<&mut dyn Beside>,
-    mut sampler: Option<&mut Sampler>,
+    listeners: Listeners,
     news: &mut dyn FnMut(News) -> Option<u32>,
 ) -> Result<Ended, Stopped> {
     let Load { plan, seed, kinds, began } = *load;
+    let Listeners { noted, beside, mut sampler } = listeners;
     let (warmup_ns, end_ns) = shared::ends_ns(plan);
     let origin_ns = warmup_ns.load(Ordering::Relaxed);
     let tickets = match plan.extent {

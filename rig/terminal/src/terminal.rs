@@ -62,7 +62,7 @@ pub struct Terminal<'a> {
     /// Of the stage that it is in; earlier ones are in the books.
     tally: Tally,
     stage: usize,
-    in_vain: u64,
+    consecutive_errors: u64,
 }
 
 /// When a transaction was due and whether it belongs to the measurement for that.
@@ -108,7 +108,7 @@ impl<'a> Terminal<'a> {
             record: Record::default(),
             tally: Tally::new(kinds),
             stage: 0,
-            in_vain: 0,
+            consecutive_errors: 0,
         }
     }
 
@@ -360,7 +360,7 @@ impl<'a> Terminal<'a> {
                             shared.stop(Stopped(format!("writing acknowledgements: {error}")));
                         }
                     }
-                    self.in_vain = 0;
+                    self.consecutive_errors = 0;
                     if let Some(begin_ns) = noting_ns.filter(|_| self.record.noted.len() < NOTED_MAX) {
                         let (tid, commit_ns) =
                             (rustix::thread::gettid().as_raw_pid() as u32, self.client.commit_ns.take());
@@ -386,7 +386,7 @@ impl<'a> Terminal<'a> {
                     return;
                 }
                 Ok(Ended::RolledBack) => {
-                    self.in_vain = 0;
+                    self.consecutive_errors = 0;
                     if self.belongs(due, ended_ns) {
                         self.record.last_end_ns = ended_ns;
                         let tally = self.tally_of(due, ended_ns);
@@ -454,8 +454,8 @@ impl<'a> Terminal<'a> {
         }
         self.record.samples.entry(class).or_insert_with(|| refused.error.message.clone());
         self.note(ended_ns, if conflict { &Happened::Conflict } else { &Happened::Error });
-        self.in_vain += 1;
-        if class.is_final() || (!conflict && self.in_vain >= HOPELESS) {
+        self.consecutive_errors += 1;
+        if class.is_final() || (!conflict && self.consecutive_errors >= HOPELESS) {
             shared.stop(Stopped(refused.error.message.clone()));
         } else if let Err(error) = rolled_back {
             shared.stop(Stopped(format!("rolling back: {}", error.message)));

@@ -19,7 +19,7 @@ mod workload;
 
 pub use acknowledged::{Acknowledged, Units, KINDS_MAX};
 pub use at_work::AtWork;
-pub use client::{Client, Sampled, Together};
+pub use client::{Client, Pipeline, Sampled};
 pub use dialect::{Dialect, Procedures};
 pub use error::{failed, garbled, Class, Outcome, Refused, SessionError};
 pub use load::{LoadContext, NumberedTable, Open};

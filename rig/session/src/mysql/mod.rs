@@ -5,13 +5,12 @@
 
 mod bulk;
 mod connection;
-mod login;
 #[cfg(test)]
 mod tests;
 
 use crate::engine::Engine;
 use crate::tls::Tls;
-use connection::Wire;
+use connection::{log_in, Wire};
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
@@ -116,14 +115,14 @@ impl Engine for Mysql {
     type Target = Target;
 
     fn open(Target { host, port, user, password, database, setup, tls, socket }: &Target) -> Outcome<Mysql> {
-        let log_in = |wire: &mut Wire, tls| login::log_in(wire, database, user, password.as_deref(), tls);
+        let enter = |wire: &mut Wire, tls| log_in(wire, database, user, password.as_deref(), tls);
         let tls = tls.as_ref().map(|tls| (tls, host.as_str()));
         let mut wire = Wire::connect(host, *port)?;
-        let mut manner = log_in(&mut wire, tls)?;
+        let mut manner = enter(&mut wire, tls)?;
         if let (None, Some(socket)) = (manner, socket) {
-            log_in(&mut Wire::connect(socket, 0)?, None)?;
+            enter(&mut Wire::connect(socket, 0)?, None)?;
             wire = Wire::connect(host, *port)?;
-            manner = log_in(&mut wire, tls)?;
+            manner = enter(&mut wire, tls)?;
         }
         Mysql::over(wire, manner.ok_or_else(only_private)?, setup)
     }
@@ -215,7 +214,7 @@ impl Mysql {
 #[cfg(test)]
 pub fn log_in_over(socket: crate::socket::Socket, tls: Option<&Tls>) -> Outcome<()> {
     let tls = tls.map(|tls| (tls, "localhost"));
-    login::log_in(&mut Wire::over(socket, false), "bench", "me", Some("secret"), tls).map(|_| ())
+    log_in(&mut Wire::over(socket, false), "bench", "me", Some("secret"), tls).map(|_| ())
 }
 
 fn put_query(wire: &mut Wire, sql: &str) -> Outcome<()> {

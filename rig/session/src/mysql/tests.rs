@@ -106,7 +106,7 @@ fn session(capabilities: u64) -> (Mysql, UnixStream) {
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&opening(capabilities)).unwrap();
     let mut wire = Wire::over(Socket::over(ours).unwrap(), true);
-    let manner = login::log_in(&mut wire, "bench", "me", Some("secret"), None).unwrap().unwrap();
+    let manner = connection::log_in(&mut wire, "bench", "me", Some("secret"), None).unwrap().unwrap();
     let session = Mysql::over(wire, manner, &[]).unwrap();
     asked(&mut server);
     (session, server)
@@ -426,7 +426,7 @@ fn log_in(private: bool, plugin: &str, contents: &[Vec<u8>]) -> (Vec<u8>, Outcom
     let numbered = contents.iter().enumerate();
     numbered.for_each(|(position, content)| server.write_all(&packet(2 * position as u8 + 2, content)).unwrap());
     let mut wire = Wire::over(Socket::over(ours).unwrap(), private);
-    let ended = login::log_in(&mut wire, "bench", "me", Some("secret"), None);
+    let ended = connection::log_in(&mut wire, "bench", "me", Some("secret"), None);
     (asked(&mut server), ended)
 }
 
@@ -466,7 +466,8 @@ fn a_password_goes_in_clear_only_where_nobody_can_listen() {
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&packet(0, &greeting(0, plugin))).unwrap();
     server.write_all(&packets(2, &[vec![1, 3], ok(0, AUTOCOMMIT, 0)])).unwrap();
-    login::log_in(&mut Wire::over(Socket::over(ours).unwrap(), false), "bench", "me", Some("secret"), None).unwrap();
+    connection::log_in(&mut Wire::over(Socket::over(ours).unwrap(), false), "bench", "me", Some("secret"), None)
+        .unwrap();
 }
 
 // ------------------------------------------------------------------------------------------------------ bulk loads

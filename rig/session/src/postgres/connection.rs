@@ -1,4 +1,4 @@
-//! The connection: messages there and back. What the server says is read in place, as it comes, because it is on the
+//! The connection, its login included: messages there and back. What the server says is read in place, as it comes, because it is on the
 //! measured path.
 
 use crate::socket::Socket;
@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::task::{ready, Poll};
 use transaction::{failed, garbled, Class, Outcome, SessionError};
-use wire_postgres::{message, refusal, HEAD, TLS_REQUEST};
+use wire_postgres::{message, put_startup, refusal, Binding, Secrets, HEAD, TLS_REQUEST};
 
 pub struct Wire {
     socket: Socket,
@@ -145,5 +145,43 @@ impl Wire {
             why.class = Class::Connection;
         }
         self.lost.get_or_insert(why).clone()
+    }
+}
+
+/// Logs in by whatever way the server asks for: trust, a password in clear text, MD5 or SCRAM, bound to the connection
+/// where that is encrypted.
+pub fn log_in(wire: &mut Wire, database: &str, user: &str, password: Option<&str>) -> Outcome<()> {
+    put_startup(&mut wire.out, database, user)?;
+    let binding = match wire.end_point() {
+        Some(end_point) => Binding::To(end_point),
+        None => Binding::Unknown,
+    };
+    let mut secrets = Secrets::new(user, password, binding);
+    loop {
+        // The server falls silent after each challenge: that is the only way out before it is ready.
+        let mut answer = None;
+        let mut challenged = false;
+        wire.send()?;
+        let ended = loop {
+            let heard = wire.answers(|tag, body| {
+                if tag == b'R' {
+                    answer = secrets.answer(body)?;
+                    challenged = answer.is_some();
+                }
+                Ok(())
+            });
+            match heard {
+                Poll::Ready(outcome) => break Some(outcome?),
+                Poll::Pending if challenged => break None,
+                Poll::Pending => wire.wait()?,
+            }
+        };
+        match (ended, answer) {
+            (None, Some(answer)) => wire.out.extend(answer),
+            _ => {
+                wire.opened();
+                return Ok(());
+            }
+        }
     }
 }

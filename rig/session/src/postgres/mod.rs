@@ -5,11 +5,10 @@
 
 mod connection;
 mod copy;
-mod login;
 
 use crate::engine::Engine;
 use crate::tls::Tls;
-use connection::{Ended, Wire};
+use connection::{log_in, Ended, Wire};
 use copy::Copy;
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
@@ -112,7 +111,7 @@ impl Engine for Postgres {
         if let Some(tls) = tls {
             wire.encrypt(tls, host)?;
         }
-        login::log_in(&mut wire, database, user, password.as_deref())?;
+        log_in(&mut wire, database, user, password.as_deref())?;
         let mut session = Postgres {
             wire,
             pipeline: *pipeline,
@@ -157,7 +156,7 @@ pub fn log_in_over(socket: crate::socket::Socket, tls: Option<&Tls>) -> Outcome<
     if let Some(tls) = tls {
         wire.encrypt(tls, "localhost")?;
     }
-    login::log_in(&mut wire, "bench", "me", Some("secret"))
+    log_in(&mut wire, "bench", "me", Some("secret"))
 }
 
 impl Postgres {

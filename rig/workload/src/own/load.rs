@@ -1,11 +1,10 @@
 //! Fills a user's tables: each row from its own seed, so that the rows are the same whichever session writes them.
 
 use super::compiled::{Compiled, Filled, Generated, Source, Statement};
-use super::values::value;
 use language::{Datum, Frame, Random};
 use sha2::{Digest, Sha256};
 use std::io::Read;
-use transaction::{failed, AtWork, Class, LoadContext, Outcome, SessionError, Value};
+use transaction::{failed, AtWork, Class, Dialect, LoadContext, Outcome, SessionError, Value};
 
 const CHUNK: i64 = 10_000;
 
@@ -171,4 +170,27 @@ pub fn row_bytes(table: &Filled) -> Option<u64> {
         generated.row(row_seed(1, 0, number), number, &mut variables, count).ok()?;
     }
     bytes.checked_div(rows as u64)
+}
+
+/// What a session is given for a value.
+pub fn value(datum: &Datum, dialect: &Dialect) -> Value {
+    match datum {
+        Datum::Unset | Datum::Null => Value::Null,
+        Datum::Bool(truth) if matches!(dialect.name, "mysql" | "sqlite") => Value::Int((*truth).into()),
+        Datum::Bool(truth) => Value::Text(truth.to_string()),
+        Datum::Int(n) => Value::Int(*n),
+        Datum::Real(x) => Value::Real(*x),
+        Datum::Text(text) => Value::Text(text.clone()),
+    }
+}
+
+/// What a variable becomes of a value that a query has answered.
+pub fn datum(value: &Value) -> Datum {
+    match value {
+        Value::Null => Datum::Null,
+        Value::Int(n) => Datum::Int(*n),
+        Value::Real(x) => Datum::Real(*x),
+        Value::Text(text) => Datum::Text(text.clone()),
+        Value::Bytes(bytes) => Datum::Text(String::from_utf8_lossy(bytes).into_owned()),
+    }
 }

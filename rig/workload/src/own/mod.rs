@@ -4,7 +4,6 @@ mod compiled;
 mod load;
 mod message;
 mod script;
-mod values;
 
 use crate::common::{condition, kinds_named};
 use crate::kind::Kind;

@@ -5,8 +5,7 @@
 //! random values that it had there.
 
 use super::compiled::{Compiled, CLIENT_ID, RUN};
-use super::load::placed;
-use super::values::{datum, value};
+use super::load::{datum, placed, value};
 use language::{After, Command, Datum, Expression, Frame, Parameter, Piece, Program, Random, Verb};
 use rand::Rng as _;
 use std::collections::HashMap;

@@ -206,7 +206,7 @@ impl Player {
 
     fn differs(&mut self, Logged { place, text, .. }: &Logged, logged: String, replayed: String) {
         let difference = Difference { place: place.clone(), statement: cut(text), logged, replayed };
-        self.tried.differences.push(difference);
+        self.tried.counts.differences.push(difference);
     }
 
     fn hand_in(&mut self) {

@@ -2,7 +2,6 @@
 //! are not comparable with published TPC results; docs/WORKLOADS.md says where the workload departs from the benchmark.
 
 mod conditions;
-mod grown;
 mod inputs;
 mod load;
 mod procedures;
@@ -103,7 +102,7 @@ impl Growing for Tpcc {
 
     fn add(&self, context: &LoadContext, from: u32) -> Outcome<()> {
         let from = from.into();
-        grown::holds(context.session()?.as_mut(), from, self.scale)?;
+        schema::holds(context.session()?.as_mut(), from, self.scale)?;
         context.expect(load::rows(from, self.warehouses, self.scale) as u64);
         // A warehouse's own row comes last: until then the database has no more than before.
         let (rest, last) =

@@ -1,0 +1,147 @@
+//! One run phase: its sessions opened, its load driven, and what came of it.
+
+use crate::gate::{self, Said};
+use crate::instruments::{self, Instrument};
+use crate::sessions::{doing, inspect};
+use protocol::events::{EventWriter, Halted, Step};
+use protocol::{Connect, Event, Job, PhaseName, RunPlan, Setting, Shared};
+use session::Database;
+use std::sync::Arc;
+use std::time::Instant;
+use terminal::{Ended, Listeners, Load, Ready};
+use transaction::{Acknowledged, Lasts, Seat, Session, Workload};
+
+pub struct Run<'a> {
+    pub job: &'a Job,
+    pub plan: &'a RunPlan,
+    /// Counts the runs of the job from 0.
+    pub number: u64,
+    pub database: &'a Arc<dyn Database>,
+    pub workload: &'a dyn Workload,
+    /// What the job's own session answered to the inspections.
+    pub settings: &'a [Setting],
+}
+
+type Instruments<'a> = Vec<Box<dyn Instrument + 'a>>;
+
+impl Run<'_> {
+    /// Drives the load and writes its events; answers what the engine acknowledged.
+    pub fn perform(&self, said: Said, events: &mut EventWriter) -> Step<Acknowledged> {
+        let Run { job, plan, database, workload, .. } = *self;
+        doing("preparing the run", workload.set_up(&|| database.open()))?;
+        let mut instruments = instruments::open(job, plan, database, self.lasts(), self.settings)?;
+        let terminals = self.terminals(&mut instruments, events)?;
+        for instrument in instruments.iter_mut().rev() {
+            instrument.begin(events)?;
+        }
+        let began = match plan.share {
+            None => Instant::now(),
+            Some(_) => gate::pass(said, events)?,
+        };
+        let began_late_ns = began.elapsed().as_nanos() as u64;
+        let ended = self.drive(began, terminals, &mut instruments, said, events)?;
+        let Ended { mut result, acknowledged, sessions, seconds, stood_still_ns_max } = ended;
+        instruments.iter_mut().for_each(|instrument| instrument.end(acknowledged.committed));
+        drop(sessions);
+        for instrument in &mut instruments {
+            instrument.complete(&mut result, events)?;
+        }
+        events.write(&Event::Result(Box::new(result)))?;
+        if plan.share.is_some() {
+            let shared = Shared { began_late_ns, stood_still_ns_max, told: acknowledged.totals(), seconds };
+            events.write(&Event::Shared(Box::new(shared)))?;
+        }
+        if let Some(replayed) = workload.replayed() {
+            events.write(&Event::Replayed(Box::new(replayed)))?;
+        }
+        if let Some(maintained) = doing("looking at what was done", workload.maintained(&|| database.open()))? {
+            events.write(&Event::Maintained(maintained))?;
+        }
+        for instrument in instruments {
+            if let Some(event) = instrument.record()? {
+                events.write(&event)?;
+            }
+        }
+        Ok(acknowledged)
+    }
+
+    /// How long a session lasts; none where each terminal keeps its own.
+    fn lasts(&self) -> Option<Lasts> {
+        match self.plan.connect {
+            Connect::Once => None,
+            Connect::PerTransaction => Some(Lasts::Transaction),
+            Connect::AsRecorded => Some(self.workload.sessions_last()),
+        }
+    }
+
+    /// Opens the terminals' sessions, and the workers', and prepares their statements.
+    fn terminals(&self, instruments: &mut Instruments, events: &mut EventWriter) -> Step<Vec<Ready>> {
+        let Run { job, plan, database, workload, .. } = *self;
+        let mut terminals = Vec::new();
+        let workers = workload.workers(plan.part().count(plan.terminals));
+        for number in plan.own_terminals().chain(plan.terminals..plan.terminals + workers) {
+            let opening = format!("opening terminal {number}'s session");
+            let mut session: Box<dyn Session> = match instruments.iter().find_map(|instrument| instrument.open(number))
+            {
+                None => doing(&opening, database.open())?,
+                Some(session) => session,
+            };
+            let answers = inspect(session.as_mut(), &job.inspect)?;
+            if answers != self.settings {
+                events.write(&Event::Settings { terminal: Some(number), values: answers })?;
+            }
+            let worker = number >= plan.terminals;
+            let place = if worker { number - plan.terminals } else { number };
+            let (class, rank) = if worker { (0, 0) } else { plan.class_of(place) };
+            let of_class = plan.classes.get(class).filter(|_| !worker);
+            let (run, terminals_all) = (self.number, plan.terminals.into());
+            let seat = Seat { run, terminal: place.into(), terminals: terminals_all, worker, class: of_class };
+            let script = doing("preparing statements", workload.script(session.as_mut(), seat))?;
+            instruments.iter_mut().for_each(|instrument| instrument.session(session.as_mut()));
+            // One that lasts for several transactions is there from the beginning.
+            if !matches!(self.lasts(), Some(Lasts::Transactions(_))) {
+                doing(&opening, session.ended().and_then(|()| session.leave()))?;
+            }
+            terminals.push(Ready { number, session, script, worker, class, rank: rank as usize });
+        }
+        Ok(terminals)
+    }
+
+    fn drive(
+        &self,
+        began: Instant,
+        terminals: Vec<Ready>,
+        instruments: &mut Instruments,
+        said: Said,
+        events: &mut EventWriter,
+    ) -> Step<Ended> {
+        let Run { job, plan, workload, .. } = *self;
+        let mut listeners = Listeners::default();
+        instruments.iter_mut().for_each(|instrument| instrument.listen(&mut listeners));
+        // Each run of a job draws from its own stream.
+        let seed = job.seed.wrapping_add(self.number.wrapping_mul(0xD1B5_4A32_D192_ED03));
+        let load = Load { plan, seed, kinds: workload.kinds(), began };
+        let mut unheard = None;
+        let ended = terminal::run(&load, terminals, listeners, &mut |news| {
+            let event = Event::Progress {
+                phase: news.phase,
+                fraction: news.fraction,
+                elapsed_s: news.elapsed_s,
+                done: news.committed,
+                rate_per_s: news.rate_per_s,
+                at: None,
+            };
+            if let Err(error) = events.write(&event) {
+                unheard.get_or_insert(error);
+            }
+            (plan.may_start_early && news.phase == PhaseName::Warmup).then(|| gate::heard(said)).flatten()
+        });
+        match unheard {
+            Some(unheard) => Err(unheard),
+            None => ended.map_err(|stopped| Halted::Failed {
+                doing: "running transactions".to_string(),
+                message: stopped.to_string(),
+            }),
+        }
+    }
+}
