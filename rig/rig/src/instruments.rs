@@ -1,16 +1,13 @@
 //! What is observed beside the terminals of a run. Each instrument says what it asks before they begin, how it listens while
 //! they work, and what it records after they have ended.
 
-use crate::counting::Counter;
-use crate::sessions::{IdleSessions, OneSessionEach};
 use measure::Noted;
 use observe::Watch;
 use protocol::events::{EventWriter, Halted, Step};
-use protocol::{Event, Job, RunPlan, RunResult, Setting};
-use session::Database;
-use std::sync::{Arc, Mutex};
+use protocol::{Event, Observe, RunResult};
+use std::sync::Mutex;
 use terminal::{Listeners, Sampler};
-use transaction::{Lasts, Session};
+use transaction::Session;
 
 pub trait Instrument {
     /// The session of a terminal, where the instrument has one of its own for it.
@@ -43,46 +40,19 @@ pub trait Instrument {
     }
 }
 
-/// The instruments that a job and its plan ask for. They begin in the reverse of this order.
-pub fn open<'a>(
-    job: &'a Job,
-    plan: &RunPlan,
-    database: &'a Arc<dyn Database>,
-    lasts: Option<Lasts>,
-    settings: &'a [Setting],
-) -> Step<Vec<Box<dyn Instrument + 'a>>> {
-    let mut instruments: Vec<Box<dyn Instrument>> = Vec::new();
-    if let Some(asked) = &job.observe {
-        // Before sessions open: what an engine tells the kernel about a file it mostly tells when it opens it.
-        let watch = Watch::start(asked).map_err(not_watched)?;
-        instruments.push(Box::new(Watching {
-            watch,
-            terminals: plan.terminals,
-            noted: Mutex::default(),
-            committed: 0,
-        }));
-    }
-    if let Some(asked) = plan.idle_sessions() {
-        instruments.push(Box::new(IdleSessions::open(database.as_ref(), asked)?));
-    }
-    if let Some(lasts) = lasts {
-        instruments.push(Box::new(OneSessionEach::new(lasts, job, database, settings)));
-    }
-    if let Some(asked) = &job.count {
-        instruments.push(Box::new(Counter::open(asked, database.as_ref(), lasts.is_none())));
-    }
-    if let Some(asked) = &job.sample {
-        instruments.push(Box::new(Sampler::new(asked, database.open())));
-    }
-    Ok(instruments)
-}
-
 /// Watches the engine's system calls.
-struct Watching {
+pub struct Watching {
     watch: Watch,
     terminals: u32,
     noted: Mutex<Vec<Noted>>,
     committed: u64,
+}
+
+impl Watching {
+    pub fn start(asked: &Observe, terminals: u32) -> Step<Watching> {
+        let watch = Watch::start(asked).map_err(not_watched)?;
+        Ok(Watching { watch, terminals, noted: Mutex::default(), committed: 0 })
+    }
 }
 
 impl Instrument for Watching {

@@ -1,14 +1,15 @@
 //! One run phase: its sessions opened, its load driven, and what came of it.
 
+use crate::counting::Counter;
 use crate::gate::{self, Said};
-use crate::instruments::{self, Instrument};
-use crate::sessions::{doing, inspect};
+use crate::instruments::{Instrument, Watching};
+use crate::sessions::{doing, inspect, IdleSessions, OneSessionEach};
 use protocol::events::{EventWriter, Halted, Step};
 use protocol::{Connect, Event, Job, PhaseName, RunPlan, Setting, Shared};
 use session::Database;
 use std::sync::Arc;
 use std::time::Instant;
-use terminal::{Ended, Listeners, Load, Ready};
+use terminal::{Ended, Listeners, Load, Ready, Sampler};
 use transaction::{Acknowledged, Lasts, Seat, Session, Workload};
 
 pub struct Run<'a> {
@@ -24,12 +25,12 @@ pub struct Run<'a> {
 
 type Instruments<'a> = Vec<Box<dyn Instrument + 'a>>;
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// Drives the load and writes its events; answers what the engine acknowledged.
     pub fn perform(&self, said: Said, events: &mut EventWriter) -> Step<Acknowledged> {
         let Run { job, plan, database, workload, .. } = *self;
         doing("preparing the run", workload.set_up(&|| database.open()))?;
-        let mut instruments = instruments::open(job, plan, database, self.lasts(), self.settings)?;
+        let mut instruments = self.instruments()?;
         let terminals = self.terminals(&mut instruments, events)?;
         for instrument in instruments.iter_mut().rev() {
             instrument.begin(events)?;
@@ -72,6 +73,30 @@ impl Run<'_> {
             Connect::PerTransaction => Some(Lasts::Transaction),
             Connect::AsRecorded => Some(self.workload.sessions_last()),
         }
+    }
+
+    /// What the job and its plan ask for. They begin in the reverse of this order.
+    fn instruments(&self) -> Step<Instruments<'a>> {
+        let Run { job, plan, database, settings, .. } = *self;
+        let mut instruments: Instruments = Vec::new();
+        if let Some(asked) = &job.observe {
+            // Before sessions open: what an engine tells the kernel about a file it mostly tells when it opens it.
+            instruments.push(Box::new(Watching::start(asked, plan.terminals)?));
+        }
+        if let Some(asked) = plan.idle_sessions() {
+            instruments.push(Box::new(IdleSessions::open(database.as_ref(), asked)?));
+        }
+        let lasts = self.lasts();
+        if let Some(lasts) = lasts {
+            instruments.push(Box::new(OneSessionEach::new(lasts, job, database, settings)));
+        }
+        if let Some(asked) = &job.count {
+            instruments.push(Box::new(Counter::open(asked, database.as_ref(), lasts.is_none())));
+        }
+        if let Some(asked) = &job.sample {
+            instruments.push(Box::new(Sampler::new(asked, database.open())));
+        }
+        Ok(instruments)
     }
 
     /// Opens the terminals' sessions, and the workers', and prepares their statements.

@@ -27,17 +27,14 @@ pub use sampler::Sampler;
 pub use shared::Stopped;
 pub use terminal::Ready;
 
-use acknowledgements::Acknowledgements;
 use drive::Task;
 use measure::{clock_read_ns, process_s, Noted};
 use monitor::RunMonitor;
-use protocol::{Connect, Extent, RunPlan, RunResult, SharedSecond};
+use protocol::{Connect, RunPlan, RunResult, SharedSecond};
 use rand::SeedableRng;
-use record::{summarise, Books, Record, RunLeft};
+use record::{summarise, Record, RunLeft};
 use series::Part;
-use shared::{stage_ends_ns, ClassPace, Shared};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use shared::Shared;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Barrier, Mutex};
 use std::time::Instant;
@@ -100,39 +97,10 @@ pub fn run(
     listeners: Listeners,
     news: &mut dyn FnMut(News) -> Option<u32>,
 ) -> Result<Ended, Stopped> {
-    let Load { plan, seed, kinds, began } = *load;
+    let Load { plan, seed, kinds, .. } = *load;
     let Listeners { noted, beside, mut sampler } = listeners;
-    let (warmup_ns, end_ns) = shared::ends_ns(plan);
-    let origin_ns = warmup_ns.load(Ordering::Relaxed);
-    let tickets = match plan.extent {
-        Extent::Duration { .. } => 0,
-        Extent::Count { transactions } => transactions as i64,
-    };
-    let acknowledgements = match &plan.acknowledge_to {
-        None => None,
-        Some(path) => {
-            Some(Acknowledgements::open(Path::new(path)).map_err(|error| Stopped(format!("{path}: {error}")))?)
-        }
-    };
     let clock_read_ns = clock_read_ns();
-    let shared = Shared {
-        plan,
-        began,
-        origin_ns,
-        warmup_ns,
-        end_ns,
-        tickets: AtomicI64::new(tickets),
-        classes: ClassPace::of_plan(plan, seed),
-        stage_ends_ns: stage_ends_ns(plan),
-        books: Mutex::new(Books::new(plan.classes.len().max(1), plan.stages.len().max(1))),
-        acknowledgements,
-        committed: AtomicU64::new(0),
-        at_work: AtomicU64::new(plan.part().count(plan.terminals).into()),
-        stop: AtomicBool::new(false),
-        stopped: Mutex::new(None),
-        noted,
-        keeps_sessions: beside.is_some(),
-    };
+    let shared = Shared::new(load, noted, beside.is_some())?;
     let threads = threads(plan, &terminals);
     let mut shares: Vec<Vec<Ready>> = (0..threads).map(|_| Vec::new()).collect();
     for (index, ready) in terminals.into_iter().enumerate() {
@@ -146,9 +114,9 @@ pub fn run(
         });
         terminals.collect()
     };
-    let mut monitor = RunMonitor::new(&shared, tickets, news, arriving);
+    let mut monitor = RunMonitor::new(&shared, news, arriving);
     let ended = std::thread::scope(|scope| {
-        if let Some(beside) = beside.filter(|_| origin_ns > 0) {
+        if let Some(beside) = beside.filter(|_| shared.origin_ns > 0) {
             // A thread that has ended when the measurement begins: see the reason below.
             scope.spawn(|| beside::in_warmup(&shared, beside));
         }
@@ -187,7 +155,7 @@ pub fn run(
     }
     let books = shared.books.into_inner().expect("no panic under this lock");
     let warmup_ns = shared.warmup_ns.into_inner();
-    let series = series.counted_from_earlier((origin_ns - warmup_ns) / 1_000_000_000);
+    let series = series.counted_from_earlier((shared.origin_ns - warmup_ns) / 1_000_000_000);
     let left =
         RunLeft { plan, threads, kinds, warmup_ns, clock_read_ns, records, books, series, cpu_before, cpu_after };
     let (result, acknowledged) = summarise(left);

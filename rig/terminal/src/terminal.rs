@@ -360,29 +360,7 @@ impl<'a> Terminal<'a> {
                             shared.stop(Stopped(format!("writing acknowledgements: {error}")));
                         }
                     }
-                    self.consecutive_errors = 0;
-                    if let Some(begin_ns) = noting_ns.filter(|_| self.record.noted.len() < NOTED_MAX) {
-                        let (tid, commit_ns) =
-                            (rustix::thread::gettid().as_raw_pid() as u32, self.client.commit_ns.take());
-                        let end_ns = monotonic_ns();
-                        self.record.noted.push(Noted { tid, terminal: self.number, begin_ns, commit_ns, end_ns });
-                    }
-                    self.record.acknowledged.commit(drawn.kind, drawn.units);
-                    shared.committed.fetch_add(1, Ordering::Relaxed);
-                    let queued_ns = drawn.queued.map(|at| (at - shared.began).as_nanos() as u64);
-                    let latency_ns = ended_ns - due.scheduled_ns.or(queued_ns).unwrap_or(started_ns);
-                    if self.belongs(due, ended_ns) {
-                        self.record.last_end_ns = ended_ns;
-                        let tally = self.tally_of(due, ended_ns);
-                        tally.counts.committed += 1;
-                        tally.latency.record(latency_ns);
-                        tally.service.record(ended_ns - started_ns);
-                        if let Some(kind) = tally.kinds.get_mut(drawn.kind) {
-                            kind.committed += 1;
-                            kind.latency.record(latency_ns);
-                        }
-                    }
-                    self.note(ended_ns, &Happened::Committed { latency_ns });
+                    self.committed(due, &drawn, started_ns, ended_ns, noting_ns);
                     return;
                 }
                 Ok(Ended::RolledBack) => {
@@ -413,6 +391,32 @@ impl<'a> Terminal<'a> {
                 }
             }
         }
+    }
+
+    fn committed(&mut self, due: &Due, drawn: &Drawn, started_ns: u64, ended_ns: u64, noting_ns: Option<u64>) {
+        let shared = self.shared;
+        self.consecutive_errors = 0;
+        if let Some(begin_ns) = noting_ns.filter(|_| self.record.noted.len() < NOTED_MAX) {
+            let (tid, commit_ns) = (rustix::thread::gettid().as_raw_pid() as u32, self.client.commit_ns.take());
+            let end_ns = monotonic_ns();
+            self.record.noted.push(Noted { tid, terminal: self.number, begin_ns, commit_ns, end_ns });
+        }
+        self.record.acknowledged.commit(drawn.kind, drawn.units);
+        shared.committed.fetch_add(1, Ordering::Relaxed);
+        let queued_ns = drawn.queued.map(|at| (at - shared.began).as_nanos() as u64);
+        let latency_ns = ended_ns - due.scheduled_ns.or(queued_ns).unwrap_or(started_ns);
+        if self.belongs(due, ended_ns) {
+            self.record.last_end_ns = ended_ns;
+            let tally = self.tally_of(due, ended_ns);
+            tally.counts.committed += 1;
+            tally.latency.record(latency_ns);
+            tally.service.record(ended_ns - started_ns);
+            if let Some(kind) = tally.kinds.get_mut(drawn.kind) {
+                kind.committed += 1;
+                kind.latency.record(latency_ns);
+            }
+        }
+        self.note(ended_ns, &Happened::Committed { latency_ns });
     }
 
     /// Books a refusal; answers whether the transaction is to be tried again.
