@@ -103,7 +103,7 @@ impl<M: Medium + Send + 'static> Served<M> {
                 // What the kernel offered it may take back before a ring is registered: enable_uring is anybody's to set.
                 // Where it was not even mounted, the next attempt fails as this one did.
                 Err(_) => drop(unmount(point)),
-                told => return told,
+                mounted => return mounted,
             }
         }
         self.mount_with(point, threads, false)
@@ -127,11 +127,11 @@ impl<M: Medium + Send + 'static> Served<M> {
         }
         // Until all are registered the kernel keeps requests back.
         for mut ring in rings {
-            let (told, registered) = mpsc::sync_channel(1);
+            let (registering, registered) = mpsc::sync_channel(1);
             self.spawn(move |served| {
                 let begun = ring.register();
                 let serves = begun.is_ok();
-                let _ = told.send(begun);
+                let _ = registering.send(begun);
                 if serves {
                     serve(served, &mut ring, true);
                 }

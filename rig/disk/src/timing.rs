@@ -27,7 +27,7 @@ const ROTATING: Defaults = &[
     ("seek_track_ms", 0.8),
     ("seek_average_ms", 8.5),
     ("seek_full_ms", 17.0),
-    ("capacity_gb", 500.0), // the disk lies at its beginning: short distances, as of a partition there
+    ("capacity_gb", 500.0), // the disk is at its beginning: short distances, as of a partition there
     ("track_kb", 1_024.0),
     ("overhead_us", 100.0),
     ("bus_mb_s", 300.0),

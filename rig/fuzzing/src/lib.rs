@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// How many misread texts of a kind are kept: many are the same fault.
 const KEPT_OF_A_KIND: usize = 5;
 
-/// The words of a dictionary, a list in JSON.
+/// A dictionary's words, a list in JSON.
 pub fn words(json: &str) -> Vec<String> {
     serde_json::from_str(json).expect("a list of words")
 }

@@ -42,7 +42,7 @@ impl Flaw {
         Flaw { line, message: message.into() }
     }
 
-    pub fn told(&self, path: &str) -> String {
+    pub fn located(&self, path: &str) -> String {
         format!("{path}:{}: {}", self.line, self.message)
     }
 }

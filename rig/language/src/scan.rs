@@ -143,7 +143,7 @@ struct Open {
     parentheses: usize,
     /// Of `begin`, `case` and the like in a body.
     blocks: usize,
-    /// The words of its beginning, and the last one.
+    /// Its first words, and the last.
     head: Vec<String>,
     word: String,
     /// Rows are to come from the client, or to go to it, by PostgreSQL's COPY.
@@ -449,7 +449,7 @@ fn is_comment(text: &str) -> bool {
     text.starts_with("/*") && !text.starts_with("/*+") && !text.starts_with("/*!")
 }
 
-/// The length of the comment that `text` begins with; comments may lie in one another.
+/// The length of the comment that `text` begins with; comments may be nested.
 fn comment_length(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0, 0);

@@ -91,7 +91,7 @@ impl Act {
     }
 }
 
-/// How the kernel is to read, or that it is not asked any more: mostly told once, when a file is opened. What is mapped
+/// How the kernel is to read, or that it is not asked any more: mostly said once, when a file is opened. What is mapped
 /// for one process alone are programs and their tables.
 fn is_hint(call: u8, how: How) -> bool {
     match CALLS[call as usize].1 {

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Told of pages that have been read, and of those in use.
+/// Counts pages that have been read, and those in use.
 pub type Watch<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// Pages that are kept: chains of versions mostly stay close to their record.
@@ -56,7 +56,7 @@ pub struct Source {
     pub page_bytes: usize,
     pub pages: u64,
     kept: Vec<Option<(u32, Page)>>,
-    /// Pages that tables and indexes have been told to hold: no page is of two of them.
+    /// Pages that tables and indexes are known to hold: no page is of two of them.
     claimed: u64,
     /// Steps along chains of versions and fragments: no part of a record is of two chains.
     steps: u64,

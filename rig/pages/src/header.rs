@@ -16,7 +16,7 @@ const SHUTDOWN: u16 = 0x1080;
 const VARIABLE: usize = 128;
 const INVENTORY_BITS: usize = 28;
 const STATES: usize = 20;
-/// Transactions whose state is looked up, from the oldest on: what lies further on is told as not looked at.
+/// Transactions whose state is looked up, from the oldest on: what lies further on counts as not looked at.
 const LOOKED_AT_MAX: u64 = 100_000_000;
 
 pub struct Header {

@@ -16,7 +16,7 @@ const NOTHING: u8 = 3;
 const NO_DATA: u8 = 4;
 const ONE_BYTE: u8 = 5;
 
-/// Goes through the index; where it is damaged it ends, and that is told.
+/// Goes through the index; where it is damaged it ends, and that is reported.
 pub fn read(source: &mut Source, table: &Table, index: &Index, watch: Watch) -> (PagesOfIndex, Option<Flaw>) {
     let mut counts =
         PagesOfIndex { id: index.id, name: index.name.clone(), is_unique: index.is_unique, ..PagesOfIndex::default() };

@@ -64,7 +64,7 @@ fn all_of(source: &mut Source, watch: Watch) -> Result<Pages, Flaw> {
     let header = header::read(source)?;
     let mut pages = header.pages;
     if pages.encrypted {
-        return Ok(pages); // data and index pages are: nothing of them can be told
+        return Ok(pages); // data and index pages are: nothing of them can be reported
     }
     let catalogue = catalogue::read(source, header.first_of_pages)?;
     let mut damage = header::transactions(source, &catalogue, &mut pages);

@@ -1,4 +1,4 @@
-//! The JSON both halves speak. The lab writes one [`Job`] to the rig's standard input; the rig answers with
+//! The JSON that both halves exchange. The lab writes one [`Job`] to the rig's standard input; the rig answers with
 //! one [`Event`] a line on standard output and exits.
 //!
 //! This file is the specification; `src/acidtest/journal/protocol.py` is its twin. `acidtest-rig protocol`
@@ -142,9 +142,9 @@ pub enum Phase {
     /// The workload's consistency conditions.
     Check {
         /// Commits of each kind that were acknowledged to another process; more may be there. `null`: what this
-        /// process was told is all that there is.
+        /// process counted is all that there is.
         at_least: Option<Vec<u64>>,
-        /// All that was acknowledged, where several rigs were told a part each; it replaces what this process counted.
+        /// All that was acknowledged, where several rigs had a part each; it replaces what this process counted.
         #[serde(default)]
         told: Option<AcknowledgedTotals>,
     },
@@ -397,7 +397,7 @@ pub struct Observe {
     pub means: Means,
     /// Processes of the server, whose threads and children are watched too; empty: an engine embedded in the rig.
     pub processes: Vec<u32>,
-    /// Where the database lies: paths below it are told without it, and its device is the one that is watched.
+    /// Where the database lies: paths below it are shown without it, and its device is the one that is watched.
     pub directory: String,
 }
 
@@ -600,7 +600,7 @@ pub struct Pages {
     pub reserves_space: bool,
     pub sql_dialect: u8,
     pub read_only: bool,
-    /// Wholly or in part: no tables are told then.
+    /// Wholly or in part: no tables are listed then.
     pub encrypted: bool,
     pub is_shut_down: bool,
     /// nbackup has locked the file: what was changed since is in another one.
@@ -933,7 +933,7 @@ pub struct Cpu {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counted {
-    /// Why there are no figures, in the engine's own words where it said some; `counters` is empty then.
+    /// Why there are no figures, in the engine's own words where it gave some; `counters` is empty then.
     pub not_counted: Option<String>,
     /// When the first reading was done, from the start of the measurement; negative: in the warm-up.
     pub from_s: f64,
@@ -963,7 +963,7 @@ pub struct CountedBy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sampled {
-    /// Why there are no samples, or none after the last of them, in the engine's own words where it said some.
+    /// Why there are no samples, or none after the last of them, in the engine's own words where it gave some.
     pub not_sampled: Option<String>,
     pub samples: Vec<Sample>,
 }
@@ -1054,7 +1054,7 @@ pub enum DiskBattery {
     None,
     /// The cache outlives a power cut.
     Good,
-    /// The controller does not know, or was told not to mind: what its cache holds is lost when power fails.
+    /// The controller does not know, or was set to ignore it: what its cache holds is lost when power fails.
     Dead,
 }
 
@@ -1182,11 +1182,11 @@ pub struct DiskStats {
 #[serde(rename_all = "snake_case")]
 pub enum DiskPower {
     On,
-    /// By a fault: it answers nothing until it is mended, cut or given up.
+    /// By a fault: it answers nothing until it is repaired, cut or given up.
     Stopped,
-    /// It had stopped for too long: everything fails until it is mended or cut.
+    /// It had stopped for too long: everything fails until it is repaired or cut.
     GivenUp,
-    /// By a fault: everything fails with ENODEV until it is mended or cut.
+    /// By a fault: everything fails with ENODEV until it is repaired or cut.
     Vanished,
     /// Cut and not yet revived.
     Ghost,

@@ -41,7 +41,7 @@ fn phases() -> Vec<Phase> {
         Phase::Load { sessions: 2, one_by_one: true, from_units: 2 },
         Phase::Check { at_least: None, told: None },
         Phase::Check { at_least: Some(vec![4, 0]), told: None },
-        Phase::Check { at_least: None, told: Some(told()) },
+        Phase::Check { at_least: None, told: Some(totals()) },
         Phase::Survey {},
         Phase::Ask { questions: vec!["check table x".into()] },
     ];
@@ -99,7 +99,7 @@ fn shaped() -> RunPlan {
     }
 }
 
-fn told() -> AcknowledgedTotals {
+fn totals() -> AcknowledgedTotals {
     AcknowledgedTotals { committed: 9, unknown: 1, kinds: vec![5, 4], units: Some((900, 100)) }
 }
 
@@ -112,7 +112,7 @@ fn shared() -> Shared {
         latencies: vec![(1_007_615, 1), (2_015_231, 1)],
         latency_ns_max: 2_000_000,
     };
-    Shared { began_late_ns: 70_000, stood_still_ns_max: 90_000, told: told(), seconds: vec![second] }
+    Shared { began_late_ns: 70_000, stood_still_ns_max: 90_000, told: totals(), seconds: vec![second] }
 }
 
 /// Each workload and each target is in one of them.

@@ -26,7 +26,7 @@ pub struct TerminalClass {
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     pub seconds: f64,
-    /// One for each class, in their order; one where there are no classes.
+    /// For each class, in their order; a single one where there are no classes.
     pub legs: Vec<Leg>,
 }
 
@@ -190,7 +190,7 @@ pub struct IdleSessionsSeen {
     pub in_transaction: bool,
     /// Of those, that still answered after the measurement, inside their transaction where they have one.
     pub awake_at_end: u32,
-    /// What the first of those that did not answer said.
+    /// The message of the first of those that did not answer.
     pub lost: Option<String>,
 }
 

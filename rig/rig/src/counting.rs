@@ -1,7 +1,7 @@
 //! What the engine itself counted during a measurement: the difference of two readings, taken by their own session.
 //!
 //! A counter of a session is gone with the session, and those of an embedded engine with the last of them, so the terminals'
-//! sessions stay open until the last reading. The session that reads is left out of all that is told. It is opened before
+//! sessions stay open until the last reading. The session that reads is left out of all figures. It is opened before
 //! the run and does nothing while load is measured.
 
 use crate::instruments::Instrument;
@@ -170,7 +170,7 @@ fn difference(
     }
     let at = |reading: &Reading, of: Option<i64>, place: usize| reading.get(&of)?.get(place).copied().flatten();
     let rise = |of: Option<i64>, place: usize| Some(at(last, of, place)? - at(first, of, place)?);
-    let told = |name: &String, rise: Option<i64>| {
+    let counted = |name: &String, rise: Option<i64>| {
         rise.map(|rise| {
             u64::try_from(rise).map_err(|_| format!("{name} went down by {} meanwhile", rise.unsigned_abs()))
         })
@@ -183,7 +183,7 @@ fn difference(
             let sessions = terminals.iter().map(|&number| rise(Some(number), place)).sum::<Option<i64>>();
             // Below 0 it is a figure of something else than of the whole.
             let database = rise(None, place).and_then(|all| u64::try_from(all - rise(Some(own), place)?).ok());
-            Ok(CountedBy { name: name.clone(), sessions: told(name, sessions)?, database })
+            Ok(CountedBy { name: name.clone(), sessions: counted(name, sessions)?, database })
         })
         .collect()
 }

@@ -1,6 +1,6 @@
 //! One job, from its first event to its last.
 
-use crate::gate::Said;
+use crate::gate::LabLines;
 use crate::run::Run;
 use crate::sessions::{doing, inspect};
 use protocol::events::{conclude, EventWriter, Halted, Step};
@@ -53,13 +53,13 @@ pub fn again(job: Job) -> Result<Job, String> {
     Ok(Job { target, workload, ..job })
 }
 
-/// Runs a job and writes its events to `out`. `said` is what the lab says meanwhile, line by line. Answers whether every
+/// Runs a job and writes its events to `out`. `lines` is what the lab writes meanwhile. Answers whether every
 /// phase ended; an error means that nobody listens.
-pub fn perform(admitted: &Admitted, said: Said, out: &mut dyn Write) -> std::io::Result<bool> {
-    conclude(out, |events| phases(admitted, said, events))
+pub fn perform(admitted: &Admitted, lines: LabLines, out: &mut dyn Write) -> std::io::Result<bool> {
+    conclude(out, |events| phases(admitted, lines, events))
 }
 
-fn phases(admitted: &Admitted, said: Said, events: &mut EventWriter) -> Step<()> {
+fn phases(admitted: &Admitted, lines: LabLines, events: &mut EventWriter) -> Step<()> {
     let Admitted { job, database, workload } = admitted;
     let (shared, database, workload) = (database, database.as_ref(), workload.as_ref());
     // The job's own session is closed while terminals run: an engine may grant the file to one of them alone.
@@ -96,7 +96,7 @@ fn phases(admitted: &Admitted, said: Said, events: &mut EventWriter) -> Step<()>
             Phase::Run(plan) => {
                 own = None;
                 let run = Run { job, plan, number: runs, database: shared, workload, settings: &settings };
-                acknowledged.add(&run.perform(said, events)?);
+                acknowledged.add(&run.perform(lines, events)?);
                 runs += 1;
             }
         }

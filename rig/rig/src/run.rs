@@ -1,7 +1,7 @@
 //! One run phase: its sessions opened, its load driven, and what came of it.
 
 use crate::counting::Counter;
-use crate::gate::{self, Said};
+use crate::gate::{self, LabLines};
 use crate::instruments::{Instrument, Watching};
 use crate::sessions::{doing, inspect, IdleSessions, OneSessionEach};
 use protocol::events::{EventWriter, Halted, Step};
@@ -27,7 +27,7 @@ type Instruments<'a> = Vec<Box<dyn Instrument + 'a>>;
 
 impl<'a> Run<'a> {
     /// Drives the load and writes its events; answers what the engine acknowledged.
-    pub fn perform(&self, said: Said, events: &mut EventWriter) -> Step<Acknowledged> {
+    pub fn perform(&self, lines: LabLines, events: &mut EventWriter) -> Step<Acknowledged> {
         let Run { job, plan, database, workload, .. } = *self;
         doing("preparing the run", workload.set_up(&|| database.open()))?;
         let mut instruments = self.instruments()?;
@@ -37,10 +37,10 @@ impl<'a> Run<'a> {
         }
         let began = match plan.share {
             None => Instant::now(),
-            Some(_) => gate::pass(said, events)?,
+            Some(_) => gate::pass(lines, events)?,
         };
         let began_late_ns = began.elapsed().as_nanos() as u64;
-        let ended = self.drive(began, terminals, &mut instruments, said, events)?;
+        let ended = self.drive(began, terminals, &mut instruments, lines, events)?;
         let Ended { mut result, acknowledged, sessions, seconds, stood_still_ns_max } = ended;
         instruments.iter_mut().for_each(|instrument| instrument.end(acknowledged.committed));
         drop(sessions);
@@ -137,7 +137,7 @@ impl<'a> Run<'a> {
         began: Instant,
         terminals: Vec<Ready>,
         instruments: &mut Instruments,
-        said: Said,
+        lines: LabLines,
         events: &mut EventWriter,
     ) -> Step<Ended> {
         let Run { job, plan, workload, .. } = *self;
@@ -159,7 +159,7 @@ impl<'a> Run<'a> {
             if let Err(error) = events.write(&event) {
                 unheard.get_or_insert(error);
             }
-            (plan.may_start_early && news.phase == PhaseName::Warmup).then(|| gate::heard(said)).flatten()
+            (plan.may_start_early && news.phase == PhaseName::Warmup).then(|| gate::heard(lines)).flatten()
         });
         match unheard {
             Some(unheard) => Err(unheard),

@@ -5,7 +5,7 @@
 //!
 //! What belongs to the measurement:
 //! - closed loop by duration: every transaction that ends after the warm-up. Terminals start none after the planned end;
-//!   the measurement lasts until the last one in flight has ended, so that a stall at the end is not hidden.
+//!   the measurement lasts until the last in flight has ended, so that a stall at the end is not hidden.
 //! - open loop: every arrival whose scheduled time lies inside the measurement, whenever it is served. Those that no
 //!   terminal could start before the planned end are counted as unfinished.
 //! - by count: after the warm-up, exactly that many commits.

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_told_apart_and_warm_up_is_negative() {
+    fn seconds_are_distinguished_and_warm_up_is_negative() {
         let mut collector = Collector::new();
         let mut series = Series::default();
         for (at_ns, what) in [

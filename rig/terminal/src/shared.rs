@@ -88,7 +88,7 @@ fn stage_ends_ns(plan: &RunPlan) -> Vec<u64> {
     ends
 }
 
-/// The measurement starts no sooner than this after it was said, so that everybody has seen it by then.
+/// The measurement starts no sooner than this after its announcement, so that everybody has seen it by then.
 const LEAD_NS: u64 = 500_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 

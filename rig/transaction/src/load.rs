@@ -140,7 +140,7 @@ impl<'a> LoadContext<'a> {
         }
     }
 
-    /// Fills tables side by side, `chunk` rows a task. `rows_of` is told a table's place and how many rows are before the
+    /// Fills tables side by side, `chunk` rows a task. `rows_of` gets a table's place and how many rows are before the
     /// chunk; what it answers makes the values of the row of each number.
     pub fn fill_numbered<R: FnMut(i64, &mut Vec<Value>)>(
         &self,

@@ -1,4 +1,4 @@
-//! One client session of an engine. Workloads speak to the [`Session`] trait and never name an engine;
+//! One client session of an engine. Workloads use the [`Session`] trait and never name an engine;
 //! the words in which engines' SQL differs come with it, as its [`Dialect`].
 
 use crate::{failed, Class, Dialect, Outcome, SessionError, Value};
@@ -66,7 +66,7 @@ pub trait Session: Send {
         self.prepare(sql)
     }
 
-    /// Whether a transaction is open, as far as the engine has told.
+    /// Whether a transaction is open, as far as the engine has reported.
     fn in_transaction(&self) -> bool;
 
     /// The names of the columns that a prepared query answers, as far as the engine tells before it runs; none of what

@@ -49,7 +49,7 @@ pub fn wait_for_nothing() {
     WAIT.set(None);
 }
 
-/// What the future that was polled last on this thread waits for; nothing when it has not said so.
+/// What the future that was polled last on this thread waits for; nothing when it has not set it.
 pub fn waits_for() -> Option<Wait> {
     WAIT.get()
 }

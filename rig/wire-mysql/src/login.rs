@@ -227,7 +227,7 @@ fn greeting(content: &[u8]) -> Outcome<Greeting<'_>> {
     match reader.u8()? {
         10 => {}
         0xff => return Err(refusal(content)),
-        other => return Err(refused(&format!("the server speaks protocol {other}, and 10 is known here"))),
+        other => return Err(refused(&format!("the server uses protocol {other}, and 10 is known here"))),
     }
     reader.until_zero(); // version
     reader.u32()?; // number of the connection
@@ -349,9 +349,9 @@ mod tests {
     }
 
     #[test]
-    fn what_an_account_may_demand_beside_a_password_is_told() {
+    fn what_an_account_may_demand_beside_a_password_is_named() {
         let denied = b"\xff\x15\x04#28000Access denied";
-        for (reach, told) in [
+        for (reach, message) in [
             (Reach::Socket, "Access denied (error 1045)"),
             (Reach::Open, "Access denied (error 1045); the password is wrong, or the account demands TLS"),
             (
@@ -361,7 +361,7 @@ mod tests {
             (Reach::Tls { known: true }, "Access denied (error 1045)"),
         ] {
             let mut login = Login::new("bench", "me", Some("secret"), reach).unwrap();
-            assert_eq!(login.answer(denied).unwrap_err().message, told);
+            assert_eq!(login.answer(denied).unwrap_err().message, message);
         }
     }
 

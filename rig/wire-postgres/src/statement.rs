@@ -114,7 +114,7 @@ mod tests {
             let (mut quickly, mut slowly) = (b"before".to_vec(), b"before".to_vec());
             assert_eq!(prepared.put_integers(&values, &mut quickly), whole);
             prepared.put(&values, &mut slowly).unwrap();
-            // A number that does not fit goes as text, and all formats are said anew.
+            // A number that does not fit goes as text, and all formats are sent anew.
             assert_eq!(quickly == slowly, whole);
             assert_eq!(quickly.len() > 6, whole);
         }

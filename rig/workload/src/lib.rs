@@ -1,5 +1,5 @@
 //! Workloads: schema, load, transactions, consistency conditions. Each is a module with its line in the registry
-//! below; SQL that differs by engine lies in files beside it.
+//! below; SQL that differs by engine is in files beside it.
 
 mod commits;
 mod common;
@@ -22,7 +22,7 @@ pub use own::Description;
 
 use kind::{known, Known, Read};
 
-/// The registry: one line a workload, in the order in which they are told.
+/// The registry: one line a workload, in the order in which they are listed.
 const WORKLOADS: &[Known] = &[
     known::<commits::Commits>(),
     known::<tpcb::Tpcb>(),

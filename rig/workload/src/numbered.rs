@@ -147,7 +147,7 @@ impl Workload for Numbered {
             }
         }
         let counters = session.rows("select terminal, seq from numbered_counters")?;
-        Ok(surveyor.told(&counters))
+        Ok(surveyor.survey(&counters))
     }
 }
 
@@ -228,7 +228,7 @@ impl Surveyor<'_> {
         }
     }
 
-    fn told(self, counters: &[Vec<Value>]) -> Survey {
+    fn survey(self, counters: &[Vec<Value>]) -> Survey {
         let expected = u64::from(self.workload.parts) * TABLES.len() as u64;
         let mut terminals: Vec<SurveyedTerminal> = (0..self.workload.terminals)
             .map(|terminal| SurveyedTerminal {
@@ -281,7 +281,7 @@ mod tests {
         for (table, row) in rows {
             surveyor.see(*table, row);
         }
-        surveyor.told(&[vec![Value::Int(0), Value::Int(counter)]])
+        surveyor.survey(&[vec![Value::Int(0), Value::Int(counter)]])
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn examined(text: &str) -> Result<u64, String> {
     let source = Source { path: "fuzz.sql", text };
     let lines = text.matches('\n').count() + 1;
     let mut answer = DefaultHasher::new();
-    let mut told = |flaw: &Flaw| -> Result<(), String> {
+    let mut report = |flaw: &Flaw| -> Result<(), String> {
         // Words that the script brings are none of the answer's.
         flaw.message.chars().take(24).collect::<String>().hash(&mut answer);
         match flaw {
@@ -81,10 +81,10 @@ fn examined(text: &str) -> Result<u64, String> {
             return Err(format!("a statement begins in none of {lines} lines"))
         }
         Ok(_) => {}
-        Err(flaw) => told(&flaw)?,
+        Err(flaw) => report(&flaw)?,
     }
     if let Err(flaw) = expression(text, 1, &mut known()) {
-        told(&flaw)?;
+        report(&flaw)?;
     }
     match read(source) {
         Ok((program, names)) => {
@@ -92,7 +92,7 @@ fn examined(text: &str) -> Result<u64, String> {
             (program.commands.len().min(40), program.statements.len().min(20), ends).hash(&mut answer);
             values(&program, &names)?;
         }
-        Err(flaw) => told(&flaw)?,
+        Err(flaw) => report(&flaw)?,
     }
     Ok(answer.finish())
 }

@@ -1,7 +1,7 @@
 //! The rig as the lab sees it: a process that is given a job and answers with events, here always on SQLite. What it says
 //! is held against what the database then contains.
 //!
-//! A condition that compares with the commits a process was told of can only be seen to fail within that process; there
+//! A condition that compares with the commits a process counted can only be seen to fail within that process; there
 //! a trigger does the tampering, in the middle of the run.
 
 use crate::common::*;
@@ -155,7 +155,7 @@ fn a_table_is_read_whole_in_three_ways() {
 }
 
 #[test]
-fn a_read_that_finds_other_rows_than_were_loaded_is_told() {
+fn a_read_that_finds_other_rows_than_were_loaded_is_reported() {
     for change in ["update scan set amount = amount + 1 where id = 700", "delete from scan where ordinal = 3"] {
         for read in ["natural", "sorted", "indexed"] {
             let place = Place::new();
@@ -301,7 +301,7 @@ fn a_check_finds_what_was_changed_behind_its_back() {
         let other = place.copy();
         other.change(&tampering);
         let ended = succeed(&other.job(tpcb(2), vec![check()]));
-        // This process was told of no commit.
+        // This process counted no commit.
         let mut expected = [broken, &["history_matches_acknowledged"]].concat();
         expected.sort_unstable();
         assert_eq!(ended.broken(), expected, "after: {tampering}");
@@ -403,7 +403,7 @@ fn a_check_finds_orders_and_inventories_that_do_not_agree() {
         let other = place.copy();
         other.change(&tampering);
         let ended = succeed(&other.job(orders(300, 5), vec![check()]));
-        // This process was told of no call.
+        // This process counted no call.
         let mut expected = [broken, &["orders_match_acknowledged"]].concat();
         expected.sort_unstable();
         assert_eq!(ended.broken(), expected, "after: {tampering}");
@@ -411,7 +411,7 @@ fn a_check_finds_orders_and_inventories_that_do_not_agree() {
 }
 
 #[test]
-fn orders_lost_or_doubled_after_their_acknowledgement_are_found() {
+fn orders_lost_or_doubled_after_their_acknowledgement_are_detected() {
     let whole = "delete from orders where thread_id = 0 and id <= 5; delete from orderline where orders_id <= 5;";
     for (tampering, broken) in [
         ("", &[][..]),
@@ -483,7 +483,7 @@ fn run_tampered(workload: Value, trigger: &str) -> (Place, Ended) {
 }
 
 #[test]
-fn commits_lost_doubled_or_damaged_after_their_acknowledgement_are_found() {
+fn commits_lost_doubled_or_damaged_after_their_acknowledgement_are_detected() {
     let cases: [(&str, u64, &[&str]); 4] = [
         ("", 200, &[]),
         ("delete from commits where id = new.id", 199, &["rows_match_acknowledged"]),
@@ -501,7 +501,7 @@ fn commits_lost_doubled_or_damaged_after_their_acknowledgement_are_found() {
 }
 
 #[test]
-fn history_lost_after_its_acknowledgement_is_found() {
+fn history_lost_after_its_acknowledgement_is_detected() {
     // What the row says is kept elsewhere, so that the balances alone would agree with each other.
     let (place, ended) = run_tampered(
         tpcb(1),

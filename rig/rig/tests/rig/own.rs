@@ -234,7 +234,9 @@ fn what_does_not_end_is_told_with_file_and_line() {
         workload["statement_limit_s"] = json!(0.3);
         let ended = perform(&Place::new().job(workload, phases));
         let (doing, message) = ended.failure();
-        assert!(message.ends_with("it has not ended within 0.3 s: mend it, or give it more time by statement_limit_s"));
+        assert!(
+            message.ends_with("it has not ended within 0.3 s: correct it, or give it more time by statement_limit_s")
+        );
         (doing.to_string(), message.split(": it has").next().unwrap().to_string())
     };
     let loads = |place: &str| ("loading the database".to_string(), place.to_string());

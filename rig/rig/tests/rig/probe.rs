@@ -1,4 +1,4 @@
-//! The rig's probe as a process: what is written, how often, and what is said where that cannot be.
+//! The rig's probe as a process: what is written, how often, and the message where that cannot be.
 
 use protocol::{Event, Probed, PROTOCOL};
 use serde_json::{json, Value};

@@ -219,7 +219,7 @@ fn each_violation_is_named(place: &Place) {
         let other = place.copy();
         other.change(sql);
         let ended = succeed(&other.job(tenth(), vec![check()]));
-        // This process was told of no commit.
+        // This process counted no commit.
         let others = ["new_orders_match_acknowledged", "payments_match_acknowledged"];
         let mut expected: Vec<&str> = also.iter().map(String::as_str).chain(others).collect();
         expected.push(condition);

@@ -4,7 +4,7 @@ use super::Firebird;
 use transaction::{ManyRows, Outcome, Session as _};
 
 /// Rows of a block. More of them make an embedded engine slower again; a server is worth the larger block, which saves
-/// round trips. Both are far from the 255 contexts that a request of Firebird 3.0 may have, one for each insert.
+/// round trips. Both are far from the 255 contexts that a request of Firebird 3.0 may have, each insert takes one.
 const ROWS_EMBEDDED: usize = 20;
 const ROWS_REMOTE: usize = 50;
 

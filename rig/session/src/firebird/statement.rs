@@ -248,7 +248,7 @@ pub fn begun(library: &Library, database: &mut isc_db_handle, sql: &str) -> Outc
     Ok(transaction)
 }
 
-/// A text as the library takes it: up to 64 KiB its length is told, beyond that (Firebird 3.0 and newer) it ends with a zero.
+/// A text as the library takes it: up to 64 KiB its length is given, beyond that (Firebird 3.0 and newer) it ends with a zero.
 fn terminated(sql: &str) -> Outcome<(CString, u16)> {
     let text = CString::new(sql).map_err(|_| failed(Class::Other, "a statement has a zero byte in it".to_string()))?;
     Ok((text, u16::try_from(sql.len()).unwrap_or(0)))
@@ -364,7 +364,7 @@ fn records(answer: &[u8]) -> Outcome<u64> {
     Err(unknown_info())
 }
 
-/// Told from the text: to Firebird `insert ... select` is of the same kind.
+/// Read from the text: to Firebird `insert ... select` is of the same kind.
 fn inserts_one_row(sql: &str) -> bool {
     let words: Vec<_> = sql.split_whitespace().map(str::to_lowercase).collect();
     words.starts_with(&["insert".to_string(), "into".to_string()])

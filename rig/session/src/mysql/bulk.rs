@@ -42,7 +42,7 @@ pub fn begin<'a>(session: &'a mut Mysql, table: &str, columns: &[&str]) -> Outco
     }
 }
 
-/// The statement that asks for a file. Such are the rules of a file when nothing is said of them, but for its characters. Bytes
+/// The statement that asks for a file. Such are the rules of a file when the statement names none, but for its characters. Bytes
 /// are no characters, and bits would be taken for those that the digits are made of.
 fn file_sql(table: &str, columns: &[&str], forms: &[Form]) -> String {
     let (mut fields, mut set) = (Vec::new(), Vec::new());

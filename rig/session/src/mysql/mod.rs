@@ -30,9 +30,9 @@ pub struct Mysql {
     /// The statement whose answer is pending, and what has come of it.
     asked: Statement,
     answer: Answer,
-    /// A transaction is open, as the server last said.
+    /// A transaction is open, as the server last reported.
     open: bool,
-    /// What is asked outside a transaction is committed, as the server last said.
+    /// What is asked outside a transaction is committed, as the server last reported.
     autocommit: bool,
     /// The longest packet that the server takes; asked for before the first that it might not.
     packet_max: Option<usize>,
@@ -311,7 +311,7 @@ impl Session for Mysql {
         self.open
     }
 
-    /// Those of what a procedure answers are told when it runs, and not here.
+    /// Those of what a procedure answers come when it runs, and not here.
     fn columns(&mut self, statement: Statement) -> Vec<String> {
         self.statements[statement.0].names.clone()
     }

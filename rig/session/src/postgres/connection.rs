@@ -15,7 +15,7 @@ pub struct Wire {
     refused: Option<SessionError>,
     /// Why nothing can be asked any more.
     lost: Option<SessionError>,
-    /// A transaction is open, as the server last said.
+    /// A transaction is open, as the server last reported.
     pub open: bool,
 }
 
@@ -43,7 +43,7 @@ impl Wire {
         Wire { socket, out: Vec::with_capacity(4096), refused: None, lost: None, open: false }
     }
 
-    /// Asks the server at `host` for TLS, before anything else is said, and goes over to it.
+    /// Asks the server at `host` for TLS, before anything else is sent, and goes over to it.
     pub fn encrypt(&mut self, tls: &Tls, host: &str) -> Outcome<()> {
         self.socket.send(&TLS_REQUEST);
         match self.socket.next_byte()? {
@@ -138,7 +138,7 @@ impl Wire {
         Ok(ended)
     }
 
-    /// Nothing can be asked any more; what the server said last tells better why.
+    /// Nothing can be asked any more; the server's last message shows better why.
     fn lose(&mut self, why: SessionError) -> SessionError {
         let mut why = self.refused.take().unwrap_or(why);
         if !why.class.is_final() {

@@ -76,7 +76,7 @@ impl<'a> Copy<'a> {
         if !wire.send()? {
             return Ok(());
         }
-        // It speaks before the end only to refuse: whatever else is sent it would pass over.
+        // It answers before the end only to refuse: what else is sent it would pass over.
         match wire.answers(|_, _| Ok(())) {
             Poll::Pending => Ok(()),
             Poll::Ready(ended) => {

@@ -356,7 +356,7 @@ impl Session for Postgres {
             }
             Request::Rollback => (ROLLBACK, nothing, false),
             Request::Alone(..) if self.wire.open || !self.asked.is_empty() => return Poll::Ready(Err(not_alone())),
-            // Sent at once with its own Sync, which ends its transaction: whoever asks hears that it is committed.
+            // Sent at once with its own Sync, which ends its transaction: its caller knows that it is committed.
             Request::Alone(statement, parameters) => (statement, parameters, false),
             Request::Run(statement, parameters) | Request::Later(statement, parameters) => {
                 (statement, parameters, false)

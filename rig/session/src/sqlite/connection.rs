@@ -206,7 +206,7 @@ impl Connection {
         Err(self.error(result))
     }
 
-    /// What the last call said, which answered `result`.
+    /// The message of the last call, which answered `result`.
     fn error(&self, result: c_int) -> SessionError {
         let message = if self.database.is_null() {
             self.sqlite.words(result)

@@ -1,7 +1,7 @@
 //! The history of one terminal, and the model beside it: pure.
 //!
 //! A seed and a terminal's number fix all of its transactions, in their order, with those that it rolls back. So the state
-//! after its commit number `n` follows from these three alone, whatever the other terminals do, and whoever knows the
+//! after its commit number `n` follows from these three alone, whatever the other terminals do, and a reader who knows the
 //! number of the last commit knows every row that must be there.
 
 use crate::common::{letters, mixed};

@@ -374,7 +374,7 @@ impl<'a> Comparing<'a> {
 
     /// Every other path must find what the natural scan finds.
     fn by_paths(&mut self, found: &Found) {
-        for one in &found.differing {
+        for row in &found.differing {
             self.paths.add(|| one.clone());
         }
         let natural: Vec<Short> = found.natural.iter().map(|(short, ..)| *short).collect();
@@ -617,10 +617,10 @@ mod tests {
         let place = old(&found);
         let id = found.natural[place].0[0].unwrap();
         everywhere(&mut found, place, None);
-        let told = broken(&found);
-        assert_eq!(told[0].0, "rows_are_those_of_the_history");
-        assert_eq!(told[0].1, format!("row {id} is not there: the load left it"));
-        assert_eq!(told.len(), 1);
+        let flaws = broken(&found);
+        assert_eq!(flaws[0].0, "rows_are_those_of_the_history");
+        assert_eq!(flaws[0].1, format!("row {id} is not there: the load left it"));
+        assert_eq!(flaws.len(), 1);
     }
 
     #[test]
@@ -628,12 +628,12 @@ mod tests {
         let mut found = honest();
         let place = old(&found);
         let id = found.natural.remove(place).0[0].unwrap();
-        let told = broken(&found);
+        let flaws = broken(&found);
         assert_eq!(names(&found), ["rows_are_those_of_the_history", "every_path_finds_the_same"]);
         let by_key = format!("row {id} is found so in the order of the primary key and not by a natural scan");
-        assert!(told[1].1.contains(&by_key), "{}", told[1].1);
+        assert!(flaws[1].1.contains(&by_key), "{}", flaws[1].1);
         let more = 2 + found.made.len();
-        assert!(told[1].1.ends_with(&format!("; and {more} more")), "{}", told[1].1);
+        assert!(flaws[1].1.ends_with(&format!("; and {more} more")), "{}", flaws[1].1);
     }
 
     #[test]
@@ -677,10 +677,10 @@ mod tests {
         found.made.values_mut().for_each(|rows| rows.push(planted.0));
         found.looked_up.1.push(planted.0);
         found.entries.as_mut().unwrap().push([planted.0[3], planted.0[0]]);
-        let told = broken(&found);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert_eq!(told[0].0, "nothing_rolled_back_is_there");
-        assert!(told[0].1.ends_with("which was rolled back"), "{}", told[0].1);
+        let flaws = broken(&found);
+        assert_eq!(flaws.len(), 1, "{flaws:?}");
+        assert_eq!(flaws[0].0, "nothing_rolled_back_is_there");
+        assert!(flaws[0].1.ends_with("which was rolled back"), "{}", flaws[0].1);
     }
 
     #[test]
@@ -781,9 +781,13 @@ mod tests {
         assert_eq!(of.len(), rows);
         let id = of[0][0].unwrap();
         of[0][1] = None;
-        let told = broken(&found);
-        assert_eq!(told[0].0, "rows_are_those_of_the_history");
-        assert!(told[0].1.starts_with(&format!("row {id} has NULL in extra_{terminal}, must have ")), "{}", told[0].1);
+        let flaws = broken(&found);
+        assert_eq!(flaws[0].0, "rows_are_those_of_the_history");
+        assert!(
+            flaws[0].1.starts_with(&format!("row {id} has NULL in extra_{terminal}, must have ")),
+            "{}",
+            flaws[0].1
+        );
         found.columns.remove(&terminal);
         assert_eq!(names(&found), ["tables_are_those_of_the_history"]);
 

@@ -3,7 +3,7 @@
 //! Each terminal has its own history ([`generate`]): it inserts, updates, moves and deletes rows under keys of its own,
 //! between the other terminals' on the same pages and in the same indexes, adds to rows that all share, and makes and drops
 //! tables, and indexes and columns of the rows of all. With each commit
-//! it writes the commit's number beside its rows. So a database says which of the states it must be in, and whoever looks
+//! it writes the commit's number beside its rows. So a database says which of the states it must be in, and a reader who looks
 //! ([`inspect`]) compares it row by row, by every access path.
 
 mod generate;

@@ -14,7 +14,7 @@ struct Piece<'a> {
     line: usize,
 }
 
-/// Takes a script apart. The terminator changes under way, so that whoever reads the pieces says what it is.
+/// Takes a script apart. The terminator changes under way, so that the reader of the pieces says what it is.
 struct Pieces<'a> {
     rest: &'a str,
     line: usize,
@@ -371,7 +371,7 @@ mod tests {
         let script = "set bail on;\ncommit;\nset transaction no wait;\nset heading off;\nset term ^;\nexecute block as begin x; \
                       end^\nset term ;^\ndelete from t;\ncommit;\nset list off;\nselect 2 from t;";
         assert_eq!(first_transaction("s", script).unwrap(), ["execute block as begin x; end", "delete from t"]);
-        for (script, said) in [
+        for (script, wanted) in [
             ("select 1 from t; commit;", "it has no transaction that it begins"),
             ("set transaction; select 1 from t;", "it has no transaction that it begins"),
             (
@@ -381,7 +381,7 @@ mod tests {
             ("set transaction;\nshell sleep 1;", "s:2: acidtest does not know this within an operation: shell sleep 1"),
         ] {
             let message = first_transaction("s", script).unwrap_err().message;
-            assert!(message.contains(said), "{message}");
+            assert!(message.contains(wanted), "{message}");
         }
     }
 

@@ -31,7 +31,7 @@ pub fn load(compiled: &Compiled, context: &LoadContext, at_work: &AtWork) -> Out
     context.statements(settled)
 }
 
-/// Runs statements one after another; what one of them is refused for is told with its file and line.
+/// Runs statements one after another; what one of them is refused for is reported with its file and line.
 fn statements(statements: &[Statement], context: &LoadContext, at_work: &AtWork) -> Outcome<()> {
     if statements.is_empty() {
         return Ok(());

@@ -95,7 +95,7 @@ pub struct Description {
     conditions: Vec<String>,
     /// Of each table that the load fills.
     loaded_rows: Vec<(String, i64)>,
-    /// The bytes of a row's values, where they can be told.
+    /// The bytes of a row's values, where they are known.
     row_bytes: Vec<(String, u64)>,
     warnings: Vec<String>,
     /// What engines of one dialect cannot do: the dialect, and file, line and reason.

@@ -94,7 +94,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Prepares what can be prepared before the run, so that what is wrong is told before it.
+    /// Prepares what can be prepared before the run, so that what is wrong is reported before it.
     fn prepare_all(&mut self, session: &mut dyn Session) -> Outcome<()> {
         for (number, program) in self.read.programs.iter().enumerate() {
             for (command, line) in &program.commands {
@@ -109,7 +109,7 @@ impl Client {
                         let slots = slots(&self.read, after, || session.columns(ready));
                         self.prepared[number][*statement] = Prepared::Once(Ready { statement: ready, slots });
                     }
-                    // What it speaks of may be made by a statement before it.
+                    // What it names may be made by a statement before it.
                     Err(error) if program.defines && !error.class.is_final() => {}
                     Err(error) => return Err(placed(&format!("{}:{line}", program.path), error)),
                 }

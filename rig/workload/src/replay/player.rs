@@ -10,8 +10,8 @@ use transaction::{
     failed, sleep_until, Attempt, Class, Client, Drawn, Ended, Outcome, Refused, Rng, Script, Statement, Value,
 };
 
-/// Of a statement or a message that is told, its first letters.
-const TOLD_MAX: usize = 160;
+/// Of a statement or a message that is shown, its first letters.
+const SHOWN_MAX: usize = 160;
 
 pub struct Player {
     log: Arc<Log>,
@@ -276,7 +276,7 @@ fn rows_of(rows: u64) -> String {
 
 fn cut(text: &str) -> String {
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match plain.char_indices().nth(TOLD_MAX) {
+    match plain.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => format!("{} …", &plain[..end]),
         None => plain,
     }

@@ -3,7 +3,7 @@
 use measure::Latencies;
 use protocol::Replayed;
 
-/// So many are told.
+/// So many are listed.
 const DIFFERENCES_MAX: usize = 20;
 
 /// How long one statement took, in nanoseconds; see [`Replayed`].

@@ -511,7 +511,7 @@ impl Statements {
     }
 }
 
-/// Of the customers with a name, in the order of their first names, the one in the middle, rounded up (clause 2.5.2.2).
+/// Of the customers with a name, in the order of their first names, the middle one, rounded up (clause 2.5.2.2).
 fn in_the_middle(numbers: &[i64]) -> Result<i64, SessionError> {
     let middle = numbers.len().div_ceil(2).checked_sub(1).ok_or_else(|| SessionError::not_one(0))?;
     Ok(numbers[middle])
