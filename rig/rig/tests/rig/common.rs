@@ -163,6 +163,27 @@ pub fn succeed(job: &Value) -> Ended {
     ended
 }
 
+/// The rig refuses `job` before it does anything, with these words among others.
+pub fn assert_refused(job: &Value, words: &str) {
+    let refused = rig(&["job"], job.to_string().as_bytes());
+    assert_eq!(refused.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(message.contains(words), "{message}");
+}
+
+/// A check in a process of its own finds each tampering with a copy of `place`: it names these conditions, in any order, and
+/// `also`, which compares with commits that this process counted.
+pub fn assert_each_is_found(place: &Place, workload: &Value, also: &str, tampered: &[(&str, &str)]) {
+    for (tampering, broken) in tampered {
+        let other = place.copy();
+        other.change(tampering);
+        let ended = succeed(&other.job(workload.clone(), vec![check()]));
+        let mut expected: Vec<&str> = broken.split_whitespace().chain(also.split_whitespace()).collect();
+        expected.sort_unstable();
+        assert_eq!(ended.broken(), expected, "after: {tampering}");
+    }
+}
+
 /// Starts a rig; one that is still there after five minutes is killed, so that a hang is a failure.
 pub fn start(arguments: &[&str]) -> (Child, Watch) {
     let mut command = Command::new(RIG);
@@ -297,6 +318,13 @@ impl Ended {
         let mut broken: Vec<_> = conditions.iter().filter(|c| !c.holds).map(|c| c.name.as_str()).collect();
         broken.sort_unstable();
         broken
+    }
+
+    /// Every condition of every check holds.
+    pub fn assert_holds(&self) {
+        for checked in self.checks() {
+            assert!(checked.conditions.iter().all(|condition| condition.holds), "{checked:?}");
+        }
     }
 
     pub fn detail(&self, condition: &str) -> &str {
