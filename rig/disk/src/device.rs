@@ -10,7 +10,6 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Shown as the source of the mount.
 const SOURCE: &str = "acidtest-disk";
 const FUSE_DEV_IOC_CLONE: libc::Ioctl = 0x8004_e500u32 as libc::Ioctl;
 const PAGE: usize = 4096;
@@ -103,7 +102,6 @@ impl From<Device> for OwnedFd {
     }
 }
 
-/// Takes the mount away.
 pub fn unmount(point: &Path) -> io::Result<()> {
     let point = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(point.as_os_str()))?;
     // SAFETY: a text that lives until the call is over.

@@ -390,7 +390,6 @@ impl<M: Medium + Send + 'static> Commanded<M> {
     }
 }
 
-/// Of linux/prctl.h.
 const PR_SET_IO_FLUSHER: libc::c_int = 57;
 
 /// Keeps all that the disk needs in memory, now and later. Why that could not be done.

@@ -69,7 +69,6 @@ pub struct Ticket {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Done, and nothing more to it.
     Done,
     /// What was written up to this write is settled then.
     Settles(u64),

@@ -126,7 +126,6 @@ impl Timing {
         }
     }
 
-    /// A write onto the medium.
     pub fn write(&mut self, now: u64, at: u64, length: u64) -> u64 {
         match &mut self.drive {
             Drive::None => now,

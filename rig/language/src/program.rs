@@ -44,7 +44,6 @@ pub enum Command {
     },
     Sleep {
         length: Expression,
-        /// Microseconds of its unit.
         unit_us: f64,
     },
     /// Goes on at `to` unless the condition is true.

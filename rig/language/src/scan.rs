@@ -28,7 +28,6 @@ pub struct Sql {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     Sql(Sql),
-    /// `\name rest`.
     Command {
         name: String,
         rest: String,

@@ -12,7 +12,6 @@ pub trait Processes {
     fn descriptors(&mut self, pid: u32) -> Vec<(i32, String, u64, u64)>;
     /// One of them now, which need not be what it was when the call was made.
     fn descriptor(&mut self, pid: u32, descriptor: i32) -> Option<(String, u64)>;
-    /// The path that a process has at this address now.
     fn path_at(&mut self, pid: u32, address: u64) -> Option<String>;
     /// Every mapping of a file: where it begins and ends, and the path.
     fn mappings(&mut self, pid: u32) -> Vec<(u64, u64, String)>;
@@ -358,7 +357,6 @@ impl<P: Processes> Book<P> {
         Some(act)
     }
 
-    /// The file behind an address.
     fn mapped_at(&self, pid: u32, address: u64) -> Option<String> {
         let ((of, _), (end, path)) = self.mapped.range(..=(pid, address)).next_back()?;
         (*of == pid && address < *end).then(|| path.clone())

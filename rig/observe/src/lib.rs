@@ -58,7 +58,6 @@ enum Reply {
     Failed(String),
 }
 
-/// `acidtest-rig observe`.
 pub fn command() -> Result<ExitCode> {
     let mut orders = std::io::stdin().lock();
     let mut line = String::new();

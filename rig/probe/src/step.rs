@@ -73,7 +73,6 @@ pub struct Ended {
     pub flush: Histogram,
 }
 
-/// What all writers of a step share.
 struct Shared<'a> {
     step: &'a ProbeStep,
     bytes: u64,

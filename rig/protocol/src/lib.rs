@@ -148,7 +148,6 @@ pub enum Phase {
         #[serde(default)]
         told: Option<AcknowledgedTotals>,
     },
-    /// Drive load.
     Run(RunPlan),
     /// What is there of each numbered transaction.
     Survey {},
@@ -329,13 +328,10 @@ pub enum FlushMethod {
     SyncFileRange,
     /// O_DIRECT: past the file cache, and the drive is sent no flush. Not durable.
     Direct,
-    /// fsync(2) after each write.
     Fsync,
-    /// fdatasync(2) after each write.
     Fdatasync,
     /// O_DSYNC: each write returns when it is durable; see open(2).
     Dsync,
-    /// O_DIRECT and O_DSYNC.
     DirectDsync,
 }
 
@@ -849,7 +845,6 @@ pub struct Counts {
     pub given_up: u64,
     /// Attempts that failed for any other reason.
     pub errors: u64,
-    /// Conflicts and errors by class.
     pub classes: Vec<ClassCount>,
 }
 
@@ -1232,7 +1227,6 @@ pub struct Observed {
     pub calls: u64,
     /// Events that the kernel had no room for. Above zero, every count here is a lower bound.
     pub dropped: u64,
-    /// Transactions committed meanwhile.
     pub commits: u64,
     /// Files that were open or touched, the busiest first. `*` means calls whose file the kernel does not show, `?` for
     /// files open so shortly that their names could not be asked for.

@@ -38,7 +38,6 @@ pub struct Drawn {
     pub units: u64,
 }
 
-/// An attempt under way.
 pub type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Ended, Refused>> + 'a>>;
 
 /// One terminal's transactions, or one worker's.

@@ -21,7 +21,6 @@ pub fn wait_for_socket() {
     WAIT.set(Some(Wait::Socket));
 }
 
-/// Waits until `time`.
 pub async fn sleep_until(time: Instant) {
     poll_fn(|_| {
         if Instant::now() >= time {

@@ -12,7 +12,6 @@ pub struct KindSpec {
 }
 
 impl KindSpec {
-    /// Kinds without a limit.
     pub const fn without_limits<const N: usize>(names: [&'static str; N]) -> [KindSpec; N] {
         let mut kinds = [KindSpec { name: "", limit_ms: None }; N];
         let mut at = 0;

@@ -32,7 +32,6 @@ enum Next {
     Head,
     /// The description of a column, and so many more.
     Column(u64),
-    /// The end of the columns' descriptions.
     ColumnsEnd,
     Row,
 }

@@ -86,7 +86,6 @@ pub struct Login<'a> {
 /// What a packet of the server asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// A packet of this content.
     Proof(Vec<u8>),
     /// Nothing: it will say more.
     Nothing,

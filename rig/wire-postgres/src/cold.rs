@@ -66,7 +66,6 @@ pub fn numbered(sql: &str) -> String {
     numbered
 }
 
-/// The types of a statement's parameters, from the body of a ParameterDescription.
 pub fn parameter_types(body: &[u8]) -> Outcome<Vec<u32>> {
     match parse(b't', body)? {
         Message::ParameterDescription(described) => described.parameters().collect().map_err(|_| garbled()),

@@ -41,7 +41,6 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Writes Bind and Execute.
     pub fn put(&self, parameters: &[Value], out: &mut Vec<u8>) -> Outcome<()> {
         let typed = || parameters.iter().zip(&self.parameters);
         put_message(out, b'B', |out| {

@@ -15,7 +15,6 @@ use transaction::{
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Commits {
-    /// Bytes of text in each inserted row.
     row_bytes: u32,
 }
 

@@ -3,7 +3,6 @@
 use rand::Rng as _;
 use transaction::{Client, Ended, KindSpec, Outcome, Refused, Rng, Session, Value};
 
-/// Commits, and marks a failure as one of the commit.
 pub async fn commit(client: &mut Client) -> Result<Ended, Refused> {
     client.commit().await.map(|()| Ended::Committed).map_err(|error| Refused { error, at_commit: true })
 }

@@ -22,7 +22,6 @@ pub struct Numbered {
     terminals: u32,
     /// Rows that a transaction writes in each of two tables.
     parts: u32,
-    /// Bytes of text in each row.
     row_bytes: u32,
 }
 

@@ -134,7 +134,6 @@ impl Workload for Oltp {
     }
 }
 
-/// The statements over one table.
 struct Prepared {
     point: Statement,
     /// All, their sum, in order, the distinct ones in order.

@@ -23,7 +23,6 @@ const CHUNK: i64 = 25_000;
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tpcb {
-    /// Branches.
     scale: u32,
 }
 

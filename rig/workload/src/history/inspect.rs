@@ -450,7 +450,6 @@ impl<'a> Comparing<'a> {
         }
     }
 
-    /// Indexes and columns of the rows of all.
     fn made(&mut self, found: &Found) {
         for (terminal, model) in self.models.iter().enumerate() {
             let of = terminal as u64;

@@ -329,7 +329,6 @@ impl Script for Call {
     }
 }
 
-/// The procedure's statements, one by one.
 struct Steps {
     thread: Value,
     seed: i64,

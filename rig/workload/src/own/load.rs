@@ -172,7 +172,6 @@ pub fn row_bytes(table: &Filled) -> Option<u64> {
     bytes.checked_div(rows as u64)
 }
 
-/// What a session is given for a value.
 pub fn value(datum: &Datum, dialect: &Dialect) -> Value {
     match datum {
         Datum::Unset | Datum::Null => Value::Null,

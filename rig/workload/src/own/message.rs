@@ -42,7 +42,6 @@ pub enum Table {
     Generated {
         table: String,
         rows: String,
-        /// Name and expression of each.
         columns: Vec<(String, String)>,
         /// The file that says so.
         #[serde(rename = "where")]

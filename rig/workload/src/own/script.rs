@@ -411,7 +411,6 @@ impl Client {
     }
 }
 
-/// What a script asks of a statement.
 struct Asked<'a> {
     number: usize,
     after: &'a After,
@@ -419,7 +418,6 @@ struct Asked<'a> {
     later: bool,
 }
 
-/// Where a run through a script is.
 struct Run {
     at: usize,
     random: Random,

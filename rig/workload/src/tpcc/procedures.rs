@@ -33,7 +33,6 @@ pub fn create(dialect: &Dialect) -> Outcome<Vec<String>> {
     of_engine(dialect)?.unnamed(dialect, &[])
 }
 
-/// Calls prepared on a session.
 pub struct Calls {
     new_order: Statement,
     payment: Statement,

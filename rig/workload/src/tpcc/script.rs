@@ -17,7 +17,6 @@ use transaction::{
     Attempt, Client, Drawn, Ended, Outcome, Refused, Rng, Script, Session, SessionError, Statement, Value,
 };
 
-/// How transactions are asked for.
 pub enum Means {
     Statements(Box<Statements>),
     Calls(Calls),
