@@ -60,7 +60,7 @@ pub struct Source {
     claimed: u64,
     /// Steps along chains of versions and fragments: no part of a record is of two chains.
     steps: u64,
-    used: u64,
+    pub used: u64,
 }
 
 impl Source {
@@ -82,10 +82,6 @@ impl Source {
         let pages = size / page_bytes as u64;
         let kept = vec![None; KEPT];
         Ok(Source { bytes, page_bytes, pages, kept, claimed: 0, steps: 0, used: 0 })
-    }
-
-    pub fn watch_from(&mut self, used: u64) {
-        self.used = used;
     }
 
     /// The page, of whatever kind it is.

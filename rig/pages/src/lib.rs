@@ -68,7 +68,7 @@ fn all_of(source: &mut Source, watch: Watch) -> Result<Pages, Flaw> {
     }
     let catalogue = catalogue::read(source, header.first_of_pages)?;
     let mut damage = header::transactions(source, &catalogue, &mut pages);
-    source.watch_from(pages.pages - pages.free_pages);
+    source.used = pages.pages - pages.free_pages;
     for table in catalogue.tables(source, &mut pages)? {
         let (mut counts, flaw) = tables::read(source, &table, watch);
         damage = damage.or(flaw);

@@ -152,7 +152,9 @@ pub enum Phase {
     /// What is there of each numbered transaction.
     Survey {},
     /// Questions in the engine's own SQL, each answered whole.
-    Ask { questions: Vec<String> },
+    Ask {
+        questions: Vec<String>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -214,9 +216,7 @@ impl RunPlan {
         .or_else(|| self.shape_flaw())
         .or_else(|| self.share_flaw())
     }
-}
 
-impl RunPlan {
     fn early_flaw(&self) -> Option<String> {
         let recorded = matches!(self.pacing, Pacing::Recorded {});
         let fixed = self.share.is_some() || !self.stages.is_empty() || recorded || self.warmup_s.fract() != 0.0;

@@ -180,7 +180,7 @@ fn load(context: &LoadContext, workload: &dyn Workload, from_units: u32, events:
     }
     doing(LOADING, outcome)?;
     let (rows, bytes) = context.written();
-    let sessions = context.sessions() as u32;
+    let sessions = context.sessions as u32;
     events.write(&Event::Loaded(Loaded { rows, bytes, seconds: began.elapsed().as_secs_f64(), sessions, series }))
 }
 

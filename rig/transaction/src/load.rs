@@ -15,10 +15,12 @@ pub struct NumberedTable<'a> {
 }
 
 pub struct LoadContext<'a> {
-    open: Open<'a>,
-    dialect: &'static Dialect,
-    seed: u64,
-    sessions: usize,
+    /// Opens sessions, for who needs one after another.
+    pub open: Open<'a>,
+    pub dialect: &'static Dialect,
+    /// Of every random value that is loaded.
+    pub seed: u64,
+    pub sessions: usize,
     one_by_one: bool,
     expected: AtomicU64,
     rows: AtomicU64,
@@ -38,22 +40,8 @@ impl<'a> LoadContext<'a> {
         LoadContext { open, dialect, seed, sessions, one_by_one, expected, rows, bytes }
     }
 
-    /// Seed of every random value that is loaded.
-    pub fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    pub fn sessions(&self) -> usize {
-        self.sessions
-    }
-
     pub fn session(&self) -> Outcome<Box<dyn Session>> {
         (self.open)()
-    }
-
-    /// Opens sessions, for who needs one after another.
-    pub fn open(&self) -> Open<'a> {
-        self.open
     }
 
     /// How many rows the load will write, for those who watch it.
@@ -170,9 +158,5 @@ impl<'a> LoadContext<'a> {
     pub fn statements<S: AsRef<str>>(&self, statements: impl IntoIterator<Item = S>) -> Outcome<()> {
         let mut session = self.session()?;
         statements.into_iter().try_for_each(|sql| session.batch(sql.as_ref()))
-    }
-
-    pub fn dialect(&self) -> &'static Dialect {
-        self.dialect
     }
 }

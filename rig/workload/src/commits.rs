@@ -38,7 +38,7 @@ impl Workload for Commits {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
         let width = self.row_bytes.max(1);
         let sql = "create table commits (id {key}, terminal integer, payload varchar({width}))";
-        context.statements([filled(sql, context.dialect(), &[("width", &width)])?])
+        context.statements([filled(sql, context.dialect, &[("width", &width)])?])
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {

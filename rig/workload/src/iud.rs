@@ -58,7 +58,7 @@ impl Workload for Iud {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
         let sql = "create table iud (id {key}, owner bigint not null, updates integer not null, \
                    payload varchar(100) not null)";
-        context.statements([filled(sql, context.dialect(), &[])?])
+        context.statements([filled(sql, context.dialect, &[])?])
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {

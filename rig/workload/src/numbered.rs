@@ -76,7 +76,7 @@ impl Workload for Numbered {
         let rows = |table| {
             let sql = "create table {table} (id {key}, terminal integer, seq bigint, part integer, \
                        payload varchar({width}))";
-            filled(sql, context.dialect(), &[("table", &table), ("width", &width)])
+            filled(sql, context.dialect, &[("table", &table), ("width", &width)])
         };
         let counters = "create table numbered_counters (terminal integer not null primary key, seq bigint)".to_string();
         context.statements([rows(TABLES[0])?, rows(TABLES[1])?, counters])?;

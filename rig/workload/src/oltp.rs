@@ -54,7 +54,7 @@ impl Oltp {
 
 impl Workload for Oltp {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let sql = "create table sbtest{table} (id {later_small_key}, k integer default 0 not null, \
                    c char(120) default '' not null, pad char(60) default '' not null)";
         let create = (1..=self.tables).map(|table| filled(sql, dialect, &[("table", &table)]));
@@ -62,7 +62,7 @@ impl Workload for Oltp {
         let table = |number| NumberedTable { name: format!("sbtest{number}"), columns: &COLUMNS, rows: self.rows() };
         let tables: Vec<_> = (1..=self.tables).map(table).collect();
         context.fill_numbered(&tables, CHUNK, |table, before| {
-            let mut rng = Rng::seed_from_u64(context.seed() ^ (((table as u64 + 1) << 32) + before as u64 + 1));
+            let mut rng = Rng::seed_from_u64(context.seed ^ (((table as u64 + 1) << 32) + before as u64 + 1));
             move |id, row| {
                 row.resize(COLUMNS.len(), Value::Null);
                 row[0] = Value::Int(id);

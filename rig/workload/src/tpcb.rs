@@ -96,7 +96,7 @@ const HISTORY: &str = "create table history (tid integer not null, bid integer n
 
 impl Workload for Tpcb {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let create = TABLES.iter().map(|Table { name, key, columns, .. }| {
             let values: Values = &[("name", name), ("column", key), ("columns", columns)];
             filled("create table {name} ({column} {later_key}, {columns})", dialect, values)

@@ -1,16 +1,15 @@
-//! The connection, its login included: packets there and back. What the server says is read in place, as it comes, because it is on the
+//! The connection and its login: packets there and back. What the server says is read in place, as it comes: it is on the
 //! measured path.
 
 use crate::socket::Socket;
 use crate::tls::Tls;
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::task::{ready, Poll};
 use transaction::{Outcome, SessionError};
 use wire_mysql::{Asked, Login, Manner, Packets, Reach};
 
 pub struct Wire {
-    socket: Socket,
+    pub socket: Socket,
     /// Nobody can listen in: the socket does not leave this machine, or it is encrypted.
     pub private: bool,
     pub packets: Packets,
@@ -36,15 +35,6 @@ impl Wire {
         self.socket.encrypt(tls, host)?;
         self.private = true;
         Ok(())
-    }
-
-    /// See [`Socket::opened`].
-    pub fn opened(&mut self) {
-        self.socket.opened();
-    }
-
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.socket.descriptor()
     }
 
     /// Sends what is in the packets' `out`; see [`Socket::send`].
@@ -129,7 +119,7 @@ pub fn log_in(
             Asked::Proof(proof) => wire.packets.packet(|out| out.extend(proof))?,
             Asked::Nothing => {}
             Asked::In(manner) => {
-                wire.opened();
+                wire.socket.opened();
                 return Ok(Some(manner));
             }
             Asked::Private => return Ok(None),

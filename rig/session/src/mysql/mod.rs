@@ -366,7 +366,7 @@ impl Session for Mysql {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.wire.descriptor())
+        Some(self.wire.socket.descriptor())
     }
 
     /// At other levels than this one the server passes over `with consistent snapshot`.

@@ -1,16 +1,15 @@
-//! The connection, its login included: messages there and back. What the server says is read in place, as it comes, because it is on the
+//! The connection and its login: messages there and back. What the server says is read in place, as it comes: it is on the
 //! measured path.
 
 use crate::socket::Socket;
 use crate::tls::Tls;
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::task::{ready, Poll};
 use transaction::{failed, garbled, Class, Outcome, SessionError};
 use wire_postgres::{message, put_startup, refusal, Binding, Secrets, HEAD, TLS_REQUEST};
 
 pub struct Wire {
-    socket: Socket,
+    pub socket: Socket,
     pub out: Vec<u8>,
     refused: Option<SessionError>,
     /// Why nothing can be asked any more.
@@ -57,24 +56,6 @@ impl Wire {
         }
     }
 
-    /// By what a password's proof is bound to the connection; none without TLS.
-    pub fn end_point(&self) -> Option<Vec<u8>> {
-        self.socket.end_point()
-    }
-
-    pub fn wait(&self) -> Outcome<()> {
-        self.socket.wait()
-    }
-
-    /// See [`Socket::opened`].
-    pub fn opened(&mut self) {
-        self.socket.opened();
-    }
-
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.socket.descriptor()
-    }
-
     /// Fails when an earlier request has lost the server.
     pub fn alive(&self) -> Outcome<()> {
         self.lost.clone().map_or(Ok(()), Err)
@@ -109,7 +90,7 @@ impl Wire {
         loop {
             match self.answers(&mut each) {
                 Poll::Ready(outcome) => return outcome,
-                Poll::Pending => self.wait()?,
+                Poll::Pending => self.socket.wait()?,
             }
         }
     }
@@ -152,7 +133,7 @@ impl Wire {
 /// where that is encrypted.
 pub fn log_in(wire: &mut Wire, database: &str, user: &str, password: Option<&str>) -> Outcome<()> {
     put_startup(&mut wire.out, database, user)?;
-    let binding = match wire.end_point() {
+    let binding = match wire.socket.end_point() {
         Some(end_point) => Binding::To(end_point),
         None => Binding::Unknown,
     };
@@ -173,13 +154,13 @@ pub fn log_in(wire: &mut Wire, database: &str, user: &str, password: Option<&str
             match heard {
                 Poll::Ready(outcome) => break Some(outcome?),
                 Poll::Pending if challenged => break None,
-                Poll::Pending => wire.wait()?,
+                Poll::Pending => wire.socket.wait()?,
             }
         };
         match (ended, answer) {
             (None, Some(answer)) => wire.out.extend(answer),
             _ => {
-                wire.opened();
+                wire.socket.opened();
                 return Ok(());
             }
         }

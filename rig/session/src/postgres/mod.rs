@@ -197,7 +197,7 @@ impl Postgres {
             self.wire.out.extend(SYNC);
             self.wire.send()?;
             while self.resume(&mut |_| {})?.is_pending() {
-                self.wire.wait()?;
+                self.wire.socket.wait()?;
             }
         }
         let name = format!("s{}", self.statements.len());
@@ -421,7 +421,7 @@ impl Session for Postgres {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.wire.descriptor())
+        Some(self.wire.socket.descriptor())
     }
 
     /// With its first query a transaction at this level takes the snapshot that it keeps (PostgreSQL's manual, 13.2.2).

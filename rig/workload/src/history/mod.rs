@@ -97,7 +97,7 @@ const LOADED: [&str; 6] = ["id", "owner", "version", "grp", "uniq", "payload"];
 
 impl Workload for Workloaded {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let settings = self.settings(dialect)?;
         let rows = "create table history_rows (id {later_key}, owner integer not null, version bigint not null, \
                     grp bigint not null, uniq bigint not null, payload varchar({width}) {bytes} not null, body {blob})";

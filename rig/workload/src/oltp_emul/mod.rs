@@ -176,7 +176,7 @@ impl Kit {
 
 impl Workload for Kit {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        self.build(context.open())?;
+        self.build(context.open)?;
         self.check_units(context.session()?.as_mut())?;
         if self.given.init_docs > 0 {
             self.fill(context)?;

@@ -177,7 +177,7 @@ impl Workload for Orders {
     }
 
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let file = of_engine(dialect)?;
         let mut routines = file.unnamed(dialect, &[])?;
         if dialect.procedures.is_some() {
@@ -191,7 +191,7 @@ impl Workload for Orders {
             table("inventory", &["product_id", "quantity"], self.products()),
         ];
         context.fill_numbered(&tables, CHUNK, |table, before| {
-            let mut rng = Rng::seed_from_u64(context.seed() ^ (before as u64 + 1));
+            let mut rng = Rng::seed_from_u64(context.seed ^ (before as u64 + 1));
             move |id, row| {
                 row.clear();
                 row.push(Value::Int(id));

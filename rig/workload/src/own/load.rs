@@ -27,7 +27,7 @@ pub fn load(compiled: &Compiled, context: &LoadContext, at_work: &AtWork) -> Out
     statements(&compiled.load, context, at_work)?;
     statements(&compiled.indexes, context, at_work)?;
     at_work.ends();
-    let settled = compiled.tables.iter().filter_map(|table| context.dialect().settled(&table.table));
+    let settled = compiled.tables.iter().filter_map(|table| context.dialect.settled(&table.table));
     context.statements(settled)
 }
 
@@ -80,7 +80,7 @@ fn generate(table: &Filled, rows: &Generated, number: usize, place: &str, contex
             }
             next += 1;
             cells.clear();
-            let seed = row_seed(context.seed(), number, next);
+            let seed = row_seed(context.seed, number, next);
             flaw = rows.row(seed, next, &mut variables, |datum| cells.push(value(datum, dialect))).err();
             flaw.is_none()
         });

@@ -157,7 +157,8 @@ type Dialects = Vec<(&'static str, Arc<Compiled>)>;
 /// A database whose files have been read for every dialect: its schema, its load, its conditions.
 pub struct Base {
     dialects: Dialects,
-    at_work: AtWork,
+    /// The statement or table of the load, or the condition, that is at work.
+    pub at_work: AtWork,
 }
 
 impl Base {
@@ -179,14 +180,9 @@ impl Base {
     }
 
     pub fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let loaded = load::load(self.of(context.dialect().name)?, context, &self.at_work);
+        let loaded = load::load(self.of(context.dialect.name)?, context, &self.at_work);
         self.at_work.ends();
         loaded
-    }
-
-    /// The statement or table of the load, or the condition, that is at work.
-    pub fn at_work(&self) -> &AtWork {
-        &self.at_work
     }
 
     pub fn check(&self, session: &mut dyn Session) -> Outcome<Vec<Condition>> {
@@ -215,7 +211,7 @@ impl Workload for Read {
     }
 
     fn at_work(&self) -> Option<&AtWork> {
-        Some(self.base.at_work())
+        Some(&self.base.at_work)
     }
 
     fn check(&self, session: &mut dyn Session, _: &Acknowledged) -> Outcome<Vec<Condition>> {

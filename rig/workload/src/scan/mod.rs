@@ -104,7 +104,7 @@ impl Scan {
 impl Workload for Scan {
     /// The rows follow from their number alone, so that another process, with another seed, knows what it must find.
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let file = of_engine(dialect)?;
         // One byte a letter, compared as bytes: the sort is the same work on every engine.
         let sql =

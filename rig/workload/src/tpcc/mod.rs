@@ -82,9 +82,9 @@ impl Tpcc {
     }
 
     fn fill(&self, context: &LoadContext, chunks: Vec<Chunk>) -> Outcome<()> {
-        let texts = Texts::new(context.seed());
+        let texts = Texts::new(context.seed);
         context.each(chunks, |session, chunk| {
-            let mut rows = Rows::new(chunk, self.scale, context.seed(), &texts);
+            let mut rows = Rows::new(chunk, self.scale, context.seed, &texts);
             context.fill(session, chunk.table.name(), &chunk.table.names(), |values| rows.next(values)).map(|_| ())
         })
     }
@@ -109,13 +109,13 @@ impl Growing for Tpcc {
             load::chunks(from, self.warehouses).into_iter().partition(|chunk| chunk.table != Table::Warehouse);
         self.fill(context, rest)?;
         self.fill(context, last)?;
-        run(context, schema::after_more(context.dialect()))
+        run(context, schema::after_more(context.dialect))
     }
 }
 
 impl Workload for Tpcc {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let procedures = if self.procedures { procedures::create(dialect)? } else { Vec::new() };
         context.statements(schema::tables(dialect)?)?;
         context.expect(load::rows(0, self.warehouses, self.scale) as u64);
