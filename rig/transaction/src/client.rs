@@ -150,16 +150,6 @@ impl Client {
         self.ask(Request::Later(statement, parameters), &mut |_| {}).await.map(|_| ())
     }
 
-    /// Runs a query and hands each row to `row`.
-    pub async fn query(
-        &mut self,
-        statement: Statement,
-        parameters: &[Value],
-        mut row: impl FnMut(&[Value]),
-    ) -> Outcome<()> {
-        self.ask(Request::Run(statement, parameters), &mut row).await.map(|_| ())
-    }
-
     /// Runs a query that must answer exactly one row, whose values `row` takes.
     pub async fn query_one(
         &mut self,
@@ -168,7 +158,7 @@ impl Client {
         mut row: impl FnMut(&[Value]),
     ) -> Outcome<()> {
         let mut rows = 0;
-        self.query(statement, parameters, |values| {
+        self.run(statement, parameters, |values| {
             rows += 1;
             row(values);
         })
@@ -340,7 +330,7 @@ impl<'a, R: FnMut(usize, &[Value])> Pipeline<'a, R> {
             return Ok(());
         }
         let Pipeline { client, row, .. } = self;
-        client.query(statement, parameters, |values| row(number, values)).await
+        client.run(statement, parameters, |values| row(number, values)).await.map(|_| ())
     }
 
     /// As [`Client::query_one`].

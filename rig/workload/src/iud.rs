@@ -215,7 +215,7 @@ impl Round {
 
     async fn select(&mut self, client: &mut Client) -> Outcome<u64> {
         let mut rows = 0;
-        client.query(self.select, &self.range, |_| rows += 1).await?;
+        client.run(self.select, &self.range, |_| rows += 1).await?;
         Ok(rows)
     }
 

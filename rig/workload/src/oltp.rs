@@ -201,7 +201,7 @@ impl Script for ReadWrite {
                 // Equal texts in a hundred are not to be expected.
                 let wanted = if which == 1 { 1 } else { RANGE_SIZE.min(self.table_rows - first + 1) };
                 let mut rows = 0;
-                client.query(tables[range.table].ranges[which], &range.values, |_| rows += 1).await?;
+                client.run(tables[range.table].ranges[which], &range.values, |_| rows += 1).await?;
                 if rows != wanted {
                     return Err(missed(rows, wanted).into());
                 }

@@ -247,7 +247,7 @@ impl Player {
         }
         if step.open_ms > 0 {
             // What was asked is answered: a session may have kept it to send it with the next.
-            client.query(self.look, &[Value::Int(terminal as i64)], |_| {}).await?;
+            client.run(self.look, &[Value::Int(terminal as i64)], |_| {}).await?;
             sleep_until(Instant::now() + Duration::from_millis(step.open_ms)).await;
         }
         if step.commit.is_some() {

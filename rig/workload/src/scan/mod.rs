@@ -238,7 +238,7 @@ impl Reading {
         client.begin_reading().await?;
         let mut answer = Answer::default();
         client
-            .query(self.statement, &[], |row| {
+            .run(self.statement, &[], |row| {
                 answer.rows += row[0].as_i64().unwrap_or(0);
                 answer.amount += row[1].as_i64().unwrap_or(0);
             })

@@ -431,7 +431,7 @@ impl Statements {
             Customer::Name(name) => {
                 let mut named = Vec::new();
                 let values = [Value::Int(home), Value::Int(district), Value::Text(name.clone())];
-                client.query(self.customers_of_name, &values, |row| named.push(int(row, 0))).await?;
+                client.run(self.customers_of_name, &values, |row| named.push(int(row, 0))).await?;
                 in_the_middle(&named)?
             }
         };
