@@ -323,7 +323,7 @@ impl<'a, R: FnMut(usize, &[Value])> Pipeline<'a, R> {
         self.client.change_one(statement, parameters).await
     }
 
-    /// As [`Client::query`].
+    /// As [`Client::run`].
     pub async fn query(&mut self, number: usize, statement: Statement, parameters: &[Value]) -> Outcome<()> {
         if self.client.join(statement, parameters, number, false)? {
             self.joined = true;
