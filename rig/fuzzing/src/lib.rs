@@ -46,7 +46,7 @@ impl Mutations {
         self.random.random_range(0..limit.max(1))
     }
 
-    pub fn next(&mut self) -> String {
+    pub fn changed(&mut self) -> String {
         let at = self.below(self.pool.len());
         let mut text: Vec<char> = self.pool[at].chars().collect();
         for _ in 0..=self.below(6) {
@@ -104,7 +104,7 @@ impl Mutations {
     /// Examines the next `count` texts. Panics with the first that is misread.
     pub fn examine<A: Hash>(&mut self, count: usize, examine: impl Fn(&str) -> Result<A, String>) {
         for number in 0..count {
-            let text = self.next();
+            let text = self.changed();
             match examine(&text) {
                 Ok(answer) => self.learn(&text, answer),
                 Err(fault) => panic!("{fault} in text {number}:\n{text}"),
@@ -162,7 +162,7 @@ pub fn command<A: Hash>(
     let mut mutations = mutations(seed);
     let (mut tried, mut bytes, mut misread) = (0u64, 0u64, HashMap::<String, usize>::new());
     while began.elapsed() < length {
-        let text = first.next().unwrap_or_else(|| mutations.next());
+        let text = first.next().unwrap_or_else(|| mutations.changed());
         (tried, bytes) = (tried + 1, bytes + text.len() as u64);
         let fault = match examine(&text) {
             Ok(answer) => {

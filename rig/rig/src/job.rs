@@ -3,7 +3,7 @@
 use crate::gate::LabLines;
 use crate::run::Run;
 use crate::sessions::{doing, inspect};
-use protocol::events::{conclude, EventWriter, Halted, Step};
+use protocol::events::{conclude, EventWriter, Step};
 use protocol::{Checked, Event, Job, LoadSecond, Loaded, Phase, PhaseName, PROTOCOL};
 use session::Database;
 use std::io::Write;

@@ -28,7 +28,7 @@ type Instruments<'a> = Vec<Box<dyn Instrument + 'a>>;
 impl<'a> Run<'a> {
     /// Drives the load and writes its events; answers what the engine acknowledged.
     pub fn perform(&self, lines: LabLines, events: &mut EventWriter) -> Step<Acknowledged> {
-        let Run { job, plan, database, workload, .. } = *self;
+        let Run { plan, database, workload, .. } = *self;
         doing("preparing the run", workload.set_up(&|| database.open()))?;
         let mut instruments = self.instruments()?;
         let terminals = self.terminals(&mut instruments, events)?;

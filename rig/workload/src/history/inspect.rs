@@ -374,8 +374,8 @@ impl<'a> Comparing<'a> {
 
     /// Every other path must find what the natural scan finds.
     fn by_paths(&mut self, found: &Found) {
-        for row in &found.differing {
-            self.paths.add(|| one.clone());
+        for what in &found.differing {
+            self.paths.add(|| what.clone());
         }
         let natural: Vec<Short> = found.natural.iter().map(|(short, ..)| *short).collect();
         for (name, rows) in &found.paths {
