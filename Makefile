@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= results/quick
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help setup run finding test test-fast test-long test-durations check check-python check-rust docs studies bench fuzz planted clean system test-system
+.PHONY: help setup run finding test test-fast test-long test-durations check check-python check-rust docs studies bench fuzz planted lines clean system test-system
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -67,6 +67,14 @@ endif
 
 planted: setup ## plant faults (ONLY=pattern), and see which tests notice them: EXTENT=test, long or fast, AT=commit, KEPT=1; tests/planted/README.md
 	PYTHONPATH=tests $(BIN)/python -m planted $(if $(ONLY),--only '$(ONLY)') $(if $(EXTENT),--extent $(EXTENT)) $(if $(AT),--at $(AT)) $(if $(KEPT),--kept)
+
+lines: ## count lines of the lab, the rig and the tests, the auditor's apart
+	@count() { printf '%-24s %8d\n' "$$1" "$$(git ls-files -z "$${@:2}" | xargs -0 cat | wc -l)"; }; \
+	  count 'lab without audit' 'src/*.py' ':!src/acidtest/audit/'; \
+	  count 'rig' 'rig/*.rs'; \
+	  count 'tests without audit' 'tests/*.py' ':!tests/audit/' ':!tests/kits/' ':!tests/fuzz/corpus/'; \
+	  count 'audit' 'src/acidtest/audit/*.py'; \
+	  count 'tests of audit' 'tests/audit/*.py'
 
 clean: ## release what killed runs left behind, remove .venv and target
 	-@[ ! -x $(BIN)/acidtest ] || $(BIN)/acidtest clean

@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from acidtest.cli.stop_signals import Stopped, heeded
+from acidtest.cli.stop_signals import Stopped, handled
 from acidtest.errors import AcidtestError
 from bench import (
     audit,
@@ -85,7 +85,7 @@ def main() -> int:
     of_audit.add_argument("--keep", type=Path, metavar="DIR", help="leave the files of the benchmarks there")
     asked = parser.parse_args()
     try:
-        with heeded():
+        with handled():
             return _measure(asked)
     except Stopped as stopped:
         print(f"stopped by {stopped.name}: what was made is released", file=sys.stderr)

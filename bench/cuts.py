@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 
 from acidtest import experiment, powercut
-from acidtest.cli.run import watching
+from acidtest.cli.progress import watching
 from acidtest.conductor import plan_of
 from acidtest.engine import catalogue
 from acidtest.journal.models import Cut

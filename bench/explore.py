@@ -20,8 +20,9 @@ from rich.console import Console
 
 from acidtest import experiment, powercut
 from acidtest.analysis import disk_log
-from acidtest.cli.run import Lines, watching
-from acidtest.conductor import Exploring, plan_of
+from acidtest.cli.progress import Lines, watching
+from acidtest.conductor import plan_of
+from acidtest.conductor.watcher import Exploring
 from acidtest.fleet import cluster, conduct, tasks
 from acidtest.fleet.messages import packed
 from acidtest.fleet.spec import FleetSpec

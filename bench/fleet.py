@@ -21,8 +21,8 @@ from typing import Any
 from rich.console import Console
 
 from acidtest import __version__, conductor, experiment
-from acidtest.cli.run import Lines
-from acidtest.conductor.run import output_of
+from acidtest.cli.progress import Lines
+from acidtest.conductor.run import output_of, run
 from acidtest.errors import Problems
 from acidtest.files import find_rig
 from acidtest.fleet import conduct
@@ -140,7 +140,7 @@ def _planned(where: Path) -> Plan:
 
 def _one_real(where: Path, out: Path) -> Recording:
     where.write_text(EXPERIMENT.format(repetitions=1).replace("[1, 2, 3, 4, 5]", "[1]"), encoding="utf-8")
-    outcome = conductor.run(_planned(where), where, out, Lines(Console(quiet=True)))
+    outcome = run(_planned(where), where, out, Lines(Console(quiet=True)))
     return outcome.journal.recordings[0]
 
 

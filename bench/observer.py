@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from acidtest.analysis.latency import percentile
-from acidtest.conductor import find_rig
 from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue
 from acidtest.errors import MachineLacks
+from acidtest.files import find_rig
 from acidtest.journal.protocol import (
     ClosedLoop,
     Count,

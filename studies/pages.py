@@ -30,12 +30,10 @@ from acidtest.report.vega import Spec
 from acidtest.words import counted
 from studies import recordings, reports
 from studies.figures import FIGURES, At, Figure, Shown, shown
-from studies.study import ROOT, Command, Experiment, Held, Kind, Ours, Picture, Published, Report, fits, names, read
+from studies.study import Command, Experiment, Held, Kind, Ours, Picture, Published, Report, fits, names, read
 from studies.study import Table as OfText
 
 PAGES = recordings.KEPT.parent
-README = ROOT / "README.md"
-BEGIN, END = "<!-- studies: made by make studies -->", "<!-- end of studies -->"
 AS_SAID = "as the text says"
 NOT_YET = "not measured yet"
 OF_AUDITOR = "What our own auditor says of these recordings"
@@ -72,7 +70,7 @@ class Page:
     text: str
     pictures: Mapping[str, Spec]
     rows: Sequence[tuple[str, str, str]]  # of docs/studies/README.md: the text's table, what came out, experiments
-    line: str  # of the README
+    line: str  # the answer in one sentence, for docs/studies/README.md
 
 
 @dataclass(frozen=True)
@@ -166,8 +164,7 @@ class Making:
         text = "\n\n".join(part for part in self._parts() if part) + "\n"
         rows = [(one.name, self._came_out(one), self._experiments(one)) for one in study.tables]
         said = self._said(study.line) or study.line_without or NOT_YET
-        page = f"[docs/studies](docs/studies/{self.held.name}.md)"
-        line = f"- *{study.title.rstrip('?')}*: {' '.join(said.split()).rstrip('.')}: {page}."
+        line = f"- [{study.title.rstrip('?')}]({self.held.name}.md): {' '.join(said.split()).rstrip('.')}."
         return Page(self.held.name, text, self.pictures, rows, line)
 
     def _parts(self) -> Iterator[str]:
@@ -213,8 +210,8 @@ class Making:
     def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
         """The text's beside ours, where these are one table; those of ours that have one title are."""
         labels = {**self.held.study.labels, **{level: name for one in table.ours for level, name in one.labels.items()}}
-        grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: own_journal.title)]
-        drawn = [(title, [column for own_journal in of for column in self._ours(own_journal)]) for title, of in grouped]
+        grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
+        drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
         if theirs and drawn and drawn[0][1] and not drawn[0][0]:
             yield _beside(theirs, drawn.pop(0)[1], labels)
         elif theirs:
@@ -282,36 +279,30 @@ class Making:
         return ", ".join(f"`{file}`" for file in files) or "–"
 
     def _ours(self, ours: Ours) -> list[Column]:
-        kept = self.kept[own_journal.experiment]
+        kept = self.kept[ours.experiment]
         found = kept.results
         if found is None:
             return []
         columns: list[Column] = []
-        labels = CALLED | self.held.study.labels | own_journal.labels
+        labels = CALLED | self.held.study.labels | ours.labels
         for table in found.tables:
-            lines = [one for one in table.lines if fits(one.levels, own_journal.where)]
+            lines = [one for one in table.lines if fits(one.levels, ours.where)]
             if not lines:
                 continue  # a workload of others
-            across = (
-                [*dict.fromkeys(one.levels.get(own_journal.columns, "") for one in lines)]
-                if own_journal.columns
-                else [""]
-            )
+            across = [*dict.fromkeys(one.levels.get(ours.columns, "") for one in lines)] if ours.columns else [""]
             across = [one for one in across if one != NOT_APPLICABLE] or across
             for level in across:
                 among = [
-                    one
-                    for one in lines
-                    if not own_journal.columns or one.levels.get(own_journal.columns) in (level, NOT_APPLICABLE)
+                    one for one in lines if not ours.columns or one.levels.get(ours.columns) in (level, NOT_APPLICABLE)
                 ]
-                for name in own_journal.figures:
+                for name in ours.figures:
                     figure = _figure(name)
                     cells = {
-                        one.levels.get(own_journal.rows, ""): figure.of(At(one, among, table, found)) for one in among
+                        one.levels.get(ours.rows, ""): figure.of(At(one, among, table, found)) for one in among
                     }  # fmt: skip
                     part = [labels.get(level, level)] if level else []
                     heading = ", ".join([*part, figure.called(found)])
-                    columns.append(Column(heading, short(own_journal.rows), cells))
+                    columns.append(Column(heading, short(ours.rows), cells))
         return columns
 
     # Sentences
@@ -539,21 +530,21 @@ def _kernel(text: str) -> str:
 
 def _beside(theirs: Published, ours: Sequence[Column], labels: Mapping[str, str]) -> str:
     """A row for each of the text's and of ours; the text's columns first."""
-    rows = [*theirs.rows, *(row for column in own_journal for row in column.cells if row not in theirs.rows)]
+    rows = [*theirs.rows, *(row for column in ours for row in column.cells if row not in theirs.rows)]
     unit = f", {theirs.unit}" if theirs.unit else ""
     heads = ["", *("the text" if one == AS_SAID else f"text: {one}{unit}" for one in theirs.columns)]
-    heads += [f"here: {column.heading}" for column in own_journal]
+    heads += [f"here: {column.heading}" for column in ours]
     lines = [[labels.get(row, row), *(_figure_text(f) for f in theirs.rows.get(row, ["–"] * len(theirs.columns))),
-              *(column.cells[row].text if row in column.cells else "–" for column in own_journal)]
+              *(column.cells[row].text if row in column.cells else "–" for column in ours)]
              for row in dict.fromkeys(rows)]  # fmt: skip
     return _markdown(heads, lines)
 
 
 def _alone(ours: Sequence[Column], labels: Mapping[str, str]) -> str:
-    rows = dict.fromkeys(row for column in own_journal for row in column.cells)
-    lines = [[labels.get(row, row), *(column.cells[row].text if row in column.cells else "–" for column in own_journal)]
+    rows = dict.fromkeys(row for column in ours for row in column.cells)
+    lines = [[labels.get(row, row), *(column.cells[row].text if row in column.cells else "–" for column in ours)]
              for row in rows]  # fmt: skip
-    return _markdown([own_journal[0].rows, *(column.heading for column in own_journal)], lines)
+    return _markdown([ours[0].rows, *(column.heading for column in ours)], lines)
 
 
 def _figure_text(value: float | str) -> str:
@@ -575,11 +566,14 @@ def _prose(text: str) -> str:
 
 
 def readme(pages: Sequence[Page]) -> str:
-    """docs/studies/README.md: a row for each table of the texts."""
+    """docs/studies/README.md: a sentence for each study, and a row for each table of the texts."""
+    about, about_table = TABLE_BY_TABLE
     lines = [
         MADE.format(name="NAME"),
         "# The five studies, table by table",
-        *TABLE_BY_TABLE,
+        about,
+        "\n".join(page.line for page in pages),
+        about_table,
     ]
     rows = ["| text, table or figure | here | experiment |", "|---|---|---|"]
     for page in pages:
@@ -589,15 +583,6 @@ def readme(pages: Sequence[Page]) -> str:
             f"| {_cell_text(name)} | {_cell_text(said)} | {experiments} |" for name, said, experiments in page.rows
         ]
     return "\n\n".join([*lines, "\n".join(rows)]) + "\n"
-
-
-def in_readme(text: str, pages: Sequence[Page]) -> str:
-    """The README with one line for each study, between its marks. Raises BadInput where it lacks them."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        raise BadInput(f"README.md: lacks {BEGIN} and {END}", "the lines of the studies stand between them")
-    return "".join([before, begin, "\n", *(f"{page.line}\n" for page in pages), end, after])
 
 
 def made(only: Sequence[str] = ()) -> list[Page]:
@@ -619,4 +604,3 @@ def write(pages: Sequence[Page]) -> None:
                 path.unlink()
     every = made() if len(pages) < len(names()) else pages
     (PAGES / "README.md").write_text(readme(every), encoding="utf-8")
-    README.write_text(in_readme(README.read_text(encoding="utf-8"), every), encoding="utf-8")

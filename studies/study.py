@@ -121,7 +121,7 @@ class Study(Part):
     text: str = ""  # its name, author and year
     answer: str
     without: str  # what is said in its place as long as it cannot be told
-    line: str = ""  # the same for the README, in one line
+    line: str = ""  # the same in one line, for docs/studies/README.md
     line_without: str = ""
     picture: Picture | None = None
     labels: dict[str, str] = {}  # of all tables: level -> what it is called here

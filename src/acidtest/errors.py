@@ -1,6 +1,6 @@
 """The errors a user may meet. Each is one or two plain lines: what, where, what to do.
 
-Exit codes are published in the README; anything else that reaches the top is a bug.
+Exit codes are published in docs/COMMANDS.md; anything else that reaches the top is a bug.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import ctypes
 import errno
 import os
 import shutil
+import subprocess
 import sysconfig
 import time
 from pathlib import Path
@@ -39,6 +40,16 @@ def find_rig() -> Path:
     if program := shutil.which(RIG):
         return Path(program)
     raise MachineLacks(f"{beside}: the rig is missing", "install acidtest again: its wheel holds the rig")
+
+
+def rig_version() -> str:
+    """Its name and version: ``acidtest-rig 0.1.0 (SQLite 3.50.4)``. Raises MachineLacks when it does not start."""
+    try:
+        return subprocess.run(
+            [find_rig(), "--version"], capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=120
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise MachineLacks(f"does not start: {error}", "install acidtest again") from None
 
 
 def tag(directory: Path) -> dict[str, str]:

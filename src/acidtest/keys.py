@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pydantic import BaseModel, ConfigDict
+
 FIRST_VERSION = "0.1"
+Scalar = str | int | float | bool  # the value of a key that is no table and no list
+
+
+class Model(BaseModel):
+    """A table of an experiment; it is built when it is first used, for few commands read one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import factory
 from acidtest.analysis import power
 from acidtest.analysis.compare import (
-    ALPHA,
     EXACT_ARRANGEMENTS,
     Comparison,
     cliffs_delta,
@@ -22,8 +21,8 @@ from acidtest.analysis.compare import (
     holm,
     judge,
     mann_whitney_p,
-    smallest_p,
 )
+from acidtest.analysis.pairs import ALPHA, smallest_p
 from acidtest.analysis.samples import Row, rows
 
 FEW = st.lists(st.integers(0, 6).map(float), min_size=2, max_size=5)  # scipy's permutations need two

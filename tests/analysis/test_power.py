@@ -9,10 +9,11 @@ import pytest
 import scipy
 
 from acidtest.analysis import power
-from acidtest.analysis.compare import ALPHA, enough_repetitions, judge, mann_whitney_p, smallest_p
+from acidtest.analysis.compare import judge, mann_whitney_p
 from acidtest.analysis.effects import effects
 from acidtest.analysis.growth import MEMORY, Landmark, Series, SizePoint, analyse, sentences
 from acidtest.analysis.growth.knee import LEFT, find, smallest
+from acidtest.analysis.pairs import ALPHA, enough_repetitions, smallest_p
 from designs import crossed
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import makes
 from acidtest.audit import importers, judge
-from acidtest.audit.bench import Account, Bench, Routine
+from acidtest.audit.bench import Bench, Routine
 from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.audit.rules.routines import moved
 from tables import read, rows
@@ -152,17 +152,6 @@ def test_mounts_are_said_of_all_sides(tmp_path: Path) -> None:
     listed = "/dev/sda1 on /data type ext4 (rw,nobarrier)\nproc on /proc type proc (rw)\n"
     bench = read(tmp_path, {"mount.txt": listed, "a/postgresql.conf": "", "b/postgresql.conf": "fsync = off"})
     assert [[mount.point for mount in side.mounts] for side in bench.sides] == [["/data"], ["/data"]]
-
-
-def test_accounts_of_a_service(tmp_path: Path) -> None:
-    listed = "SERVICE_NAME: FirebirdServer\n        SERVICE_START_NAME : .\\firebird\n"
-    privileges = "PRIVILEGES INFORMATION\nSeIncreaseQuotaPrivilege      Adjust memory quotas for a process Disabled\n"
-    (side,) = read(tmp_path, {"a/firebird.conf": "", "a/sc.txt": listed, "a/whoami.txt": privileges}).sides
-    assert [(one.name, one.privileges) for one in side.accounts] == [
-        (".\\firebird", None),
-        ("", frozenset(["SeIncreaseQuotaPrivilege"])),
-    ]
-    assert all(isinstance(one, Account) and one.where.line == 2 for one in side.accounts)
 
 
 def test_a_default_in_a_comment_sets_nothing_and_shows_where_it_stands(tmp_path: Path) -> None:

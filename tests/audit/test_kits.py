@@ -124,7 +124,7 @@ def test_a_small_kit_costs_no_import_of_what_only_runs_need() -> None:
     """They take several times as long as the kit itself."""
     program = (
         "import sys\nfrom pathlib import Path\nimport acidtest.cli.audit, acidtest.cli.suggested_experiment\n"
-        "from acidtest.audit import importers, judge, shown, unchecked\n"
+        "from acidtest.audit import findings_output, importers, judge, unchecked\n"
         f"judge.of_bench(importers.read(Path({str(KITS / 'fair-servers')!r})))\n"
         "print(*sorted({'numpy', 'scipy', 'pydantic', 'jinja2', 'dask', 'pandas'} & sys.modules.keys()))"
     )

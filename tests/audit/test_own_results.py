@@ -220,18 +220,12 @@ def repeated(*rates: float, grows: bool = True) -> list[Recording]:
     ]
 
 
-def mixed(**committed: int) -> list[Recording]:
-    return recordings(found=kinds(**committed), workload={"kind": "tpcc"}, place={})
-
-
 Rows = dict[str, list[Recording]]
 # A rule, how severe its finding is, rows of which it speaks and rows of which it does not.
 SPOKEN: list[tuple[str, str, Rows, Rows]] = [
     ("faster-than-it-turns", "invalid", FASTER, AS_FAST_AS_IT_TURNS),
     ("flush-as-memory", "invalid", MEMORY, MEDIUM),
     ("closed-loop-stall", "doubtful", STALLS, NO_STALLS),
-    ("new-order-share", "invalid", {"80 %": mixed(new_order=800, payment=200)},
-     {"as specified": mixed(new_order=435, payment=435, delivery=43), "16, by chance": mixed(new_order=9, payment=7)}),
     ("state-inherited", "doubtful",
      {"faster": repeated(100, 105, 110, 115, 120), "slower": repeated(120, 115, 110, 105, 100)},
      {"no order": repeated(100, 105, 120, 115, 110), "copies": repeated(120, 115, 110, 105, 100, grows=False)}),

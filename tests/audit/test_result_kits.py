@@ -10,7 +10,6 @@ KITS = Path(__file__).parents[1] / "kits"
 EXPECTED = {
     "faster-than-it-turns": "pg/pgbench.out:2",
     "flush-as-memory": "pg/pg_test_fsync.out:5",
-    "new-order-share": "hammerdb.log:6",
     "percentile-at-ceiling": "sysbench.out:1",
     "no-checkpoint": "pg/pgbench.out:2",
     "no-warm-up": "hammerdb.log:6",

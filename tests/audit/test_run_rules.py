@@ -24,12 +24,12 @@ from acidtest.audit.rules import (
     clients,
     drive_cache,
     duration,
-    goodput,
-    in_force,
     in_memory,
     over,
     rates,
     state,
+    stated,
+    systems,
     workload,
 )
 from acidtest.finding import Rule
@@ -102,10 +102,10 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (workload.workload_differs, bench(BENCH, replace(OTHER, terminals=64)), bench(BENCH, replace(OTHER, terminals=64), factors=frozenset(["clients"]))),
     (workload.workload_differs, bench(BENCH, replace(OTHER, terminals=64)), bench(BENCH, replace(BENCH, terminals=64))),
     (workload.workload_differs, bench(replace(BENCH, engine=None, where=Where("redis/a.txt", 1)), replace(BENCH, engine=None, terminals=8, where=Where("mongodb/a.txt", 1))), bench(replace(BENCH, engine=None, where=Where("first/a.txt", 1)), replace(BENCH, engine=None, terminals=8, where=Where("second/a.txt", 1)))),
-    (workload.isolation_differs, bench(BENCH, replace(OTHER, isolation="SERIALIZABLE")), bench(BENCH, replace(OTHER, isolation="TRANSACTION_READ_COMMITTED"))),
-    (workload.isolation_differs, bench(BENCH, replace(OTHER, isolation="SERIALIZABLE")), bench(BENCH, replace(OTHER, isolation=""))),
-    (workload.query_mode_differs, bench(PG, replace(PG, engine="yugabyte", query_mode="simple")), bench(PG, replace(PG, query_mode="simple"), replace(PG, engine="yugabyte", query_mode="simple"))),
-    (workload.connect_per_transaction_differs, bench(PG, replace(PG, engine="yugabyte", reconnects=True)), bench(replace(PG, reconnects=True), replace(PG, engine="yugabyte", reconnects=True))),
+    (workload.workload_differs, bench(BENCH, replace(OTHER, isolation="SERIALIZABLE")), bench(BENCH, replace(OTHER, isolation="TRANSACTION_READ_COMMITTED"))),
+    (workload.workload_differs, bench(BENCH, replace(OTHER, isolation="SERIALIZABLE")), bench(BENCH, replace(OTHER, isolation=""))),
+    (workload.workload_differs, bench(PG, replace(PG, engine="yugabyte", query_mode="simple")), bench(PG, replace(PG, query_mode="simple"), replace(PG, engine="yugabyte", query_mode="simple"))),
+    (workload.workload_differs, bench(PG, replace(PG, engine="yugabyte", reconnects=True)), bench(replace(PG, reconnects=True), replace(PG, engine="yugabyte", reconnects=True))),
     (workload.connect_per_transaction, bench(replace(PG, reconnects=True)), bench(PG)),
     (clients.scale_below_clients, bench(replace(PG, scale=1.0)), bench(PG)),
     (clients.scale_below_clients, bench(replace(PG, scale=1.0)), bench(replace(PG, scale=1.0, script="<builtin: select only>"), replace(PG, scale=1.0, script="listen.sql"), replace(PG, scale=1.0, script="<builtin: simple update>"))),
@@ -122,10 +122,10 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (duration.too_short_run, bench(replace(PG, measured_s=None, series=(100.0,) * 20)), bench(replace(PG, measured_s=None, series=(100.0,) * 200))),
     (clients.scale_below_clients, bench(replace(BENCH, script="tpcc", parameters={}, scale=10.0)), bench(replace(BENCH, script="tpcc", parameters={"tables": "10"}, scale=10.0))),
     (rates.many_failed, bench(replace(PG, errors=400_000)), bench(replace(PG, rate=1.0, measured_s=1.0, errors=1))),
-    (goodput.throughput_is_not_goodput, bench(WEB), bench(replace(WEB, errors=3))),
-    (goodput.failed_in_latency, bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8})), bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 6.2}))),
-    (goodput.failed_in_latency, bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8})), bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8}, errors=3))),
-    (goodput.throughput_is_not_goodput, bench(WEB), bench(replace(PG, errors=500_000))),
+    (rates.throughput_is_not_goodput, bench(WEB), bench(replace(WEB, errors=3))),
+    (rates.failed_in_latency, bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8})), bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 6.2}))),
+    (rates.failed_in_latency, bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8})), bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8}, errors=3))),
+    (rates.throughput_is_not_goodput, bench(WEB), bench(replace(PG, errors=500_000))),
     (rates.many_failed, bench(replace(PG, errors=400_000)), bench(replace(PG, errors=4_000))),
     (rates.many_failed, bench(replace(PG, errors=400_000)), bench(replace(PG, errors=0))),
     (drive_cache.drive_test_through_cache, bench(FIO), bench(replace(FIO, parameters=FIO.parameters | {"direct": "1"}))),
@@ -138,7 +138,7 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/var/lib/postgresql/data"))]), bench(sides=[side(mounted("/dev/shm"), mounted("/run"), mounted("/tmp"))])),
     (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/mnt/ram"), data_directory="/mnt/ram/pg")]), bench(sides=[side(mounted("/mnt/ram"), data_directory="/mnt/ssd/pg")])),
     (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/var/lib/postgresql/data"))]), bench(sides=[side(mounted("/var/lib/postgresql/data"))], facts=[says("drive", "tmpfs")])),
-    (in_memory.volume_mounted_elsewhere, bench(facts=[says("volume-elsewhere", "a volume at /var/lib/postgresql")]), bench(facts=[says("store", "postgresql")])),
+    (stated.volume_mounted_elsewhere, bench(facts=[says("volume-elsewhere", "a volume at /var/lib/postgresql")]), bench(facts=[says("store", "postgresql")])),
     (in_memory.data_in_container_layer, bench(facts=[says("ephemeral", "postgres:16 keeps its data in its pod")]), bench(facts=[says("store", "postgresql")])),
     (in_memory.data_in_container_layer, bench(sides=[side(mounted("/", "overlay"), mounted("/data", "bind"), data_directory="/var/lib/postgresql/16/main")]), bench(sides=[side(mounted("/", "overlay"), mounted("/var/lib/postgresql", "bind"), data_directory="/var/lib/postgresql/16/main")])),
     (in_memory.data_in_container_layer, bench(sides=[side(mounted("/", "overlay"), data_directory="/srv/pg")]), bench(sides=[side(mounted("/", "ext4"), data_directory="/srv/pg")])),
@@ -146,8 +146,8 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(PG, terminals=1, asked_rate=100.0))),
     (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(FIO, terminals=1))),
     (rates.generator_threads, bench(replace(PLAN, terminals=5, threads=6)), bench(replace(PLAN, terminals=6, threads=6))),
-    (in_force.reload_needs_restart, bench(facts=[says("reloaded", "wal_level")]), bench(facts=[says("setting", "wal_level")])),
-    (builds.system_differs, bench(facts=[says("platform", "arch x64"), replace(says("platform", "arch arm64"), where=Where("b.json", 2))]), bench(facts=[says("platform", "arch x64"), replace(says("platform", "arch amd64"), where=Where("b.json", 2))])),
+    (stated.reload_needs_restart, bench(facts=[says("reloaded", "wal_level")]), bench(facts=[says("setting", "wal_level")])),
+    (systems.system_differs, bench(facts=[says("platform", "arch x64"), replace(says("platform", "arch arm64"), where=Where("b.json", 2))]), bench(facts=[says("platform", "arch x64"), replace(says("platform", "arch amd64"), where=Where("b.json", 2))])),
     (builds.debug_build, bench(sides=[side(source="dump", debug_assertions="on")]), bench(sides=[side(source="dump", debug_assertions="off")])),
     (builds.debug_build, bench(sides=[side(log=(LogEntry(Where("mysqld.err", 1), "mysql", "debug-build", "mysqld 8.0.36-debug starting"),))]), bench(sides=[side(log=(LogEntry(Where("mysqld.err", 1), "mysql", "error", "a debug message"),))])),
     (builds.debug_build, bench(sides=[replace(side(), version="5.5.20-debug")]), bench(sides=[replace(side(), version="5.5.20")])),
@@ -157,7 +157,7 @@ test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 
 def test_every_rule_here_has_a_row() -> None:
-    modules = (workload, clients, duration, goodput, drive_cache, in_memory, in_force)
+    modules = (workload, clients, duration, drive_cache, in_memory)
     ours = {one.name for module in modules for one in vars(module).values() if isinstance(one, Rule)}
     assert ours <= {rule.name for rule, _, _ in SPOKEN} | {name for name, *_ in OVER_KITS}
     assert ours <= {one.name for one in over(Bench)}

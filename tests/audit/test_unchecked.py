@@ -24,12 +24,11 @@ KITS = Path(__file__).parents[1] / "kits"
 # What is silent where a benchmark has nothing of a kind; other rules find something elsewhere too.
 SILENT = {
     "word sizes, processors and debug builds":
-        "architecture-differs cache-limit-32-bit cache-limit-not-allowed debug-build random-access-flag system-differs "
-        "windows-cache-unlimited word-size",
+        "debug-build system-differs windows-cache-unlimited word-size",
     "how old the builds are": "old-build",
     "settings and defaults":
-        "autovacuum-off binary-log-differs cache-limit-32-bit cache-limit-not-allowed no-checkpoint "
-        "read-consistency-differs setting-differs settings-all-default windows-cache-unlimited",
+        "autovacuum-off binary-log-differs no-checkpoint "
+        "read-consistency-differs setting-differs settings-all-default",
     "whether commits wait for the drive": "durability-differs durability-given-up",
     "page sizes and page buffers": "buffers-classic buffers-in-header buffers-super page-size-differs",
     "deadlocks, restarts, crashes and checkpoints":
@@ -41,13 +40,13 @@ SILENT = {
     "rates, latencies and repetitions":
         "closed-loop-stall faster-than-it-turns first-run-differs flush-as-memory "
         "flush-bounds-commits fsync-does-not-flush generator-threads "
-        "many-failed new-order-share no-checkpoint no-steady-state no-warm-up "
+        "many-failed no-checkpoint no-steady-state no-warm-up "
         "percentile-at-ceiling rate-not-kept service-time-under-rate state-inherited "
         "warm-up-inside",
     "latencies": "closed-loop-stall percentile-at-ceiling",
     "warm-up and steady state": "closed-loop-stall no-steady-state warm-up-inside",
     "what differs between sides":
-        "architecture-differs binary-log-differs durability-differs read-consistency-differs server-mode-differs "
+        "binary-log-differs durability-differs read-consistency-differs server-mode-differs "
         "setting-differs system-differs",
 }  # fmt: skip
 FACTS: dict[str, Any] = {

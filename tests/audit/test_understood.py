@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from acidtest.audit.importers.file import Budget
-from acidtest.audit.rules.understood import unknown_results
+from acidtest.audit.rules.disclosure import unknown_results
 from acidtest.cli import app
 from acidtest.errors import BadInput
 from tables import read, rows
@@ -84,6 +84,20 @@ def test_nothing_but_prose_is_not_clean(tmp_path: Path) -> None:
 def test_what_gave_nothing_but_words_is_not_read(name: str, text: str, tmp_path: Path) -> None:
     bench = read(tmp_path, {"README.md": "# x\n", name: text})
     assert name in [*bench.unread, *(one.file for one in bench.passed)]
+
+
+@rows(
+    ("a.toml", 'name = "a"\nengine = "sqlite"\n[workload.tpcb]\nscale = 1\n', "an experiment"),
+    ("p.toml", 'name = "p"\n[program]\nload = "x"\n[factors]\ndurability = ["drive"]\n', "an experiment"),
+    ("w/workload.toml", 'description = "Orders"\n', "a workload"),
+    ("fleet.toml", 'ssh = ["a", "b"]\nspread = "compare"\n', "a fleet"),
+    ("draft.toml", 'title = "x"\nvaries = ["engine"]\n', "declares a study"),
+    ("pyproject.toml", '[project]\nname = "x"\n', ""),
+)
+def test_a_file_of_acidtest_is_named_as_what_it_is(name: str, text: str, is_: str, tmp_path: Path) -> None:
+    bench = read(tmp_path, {name: text})
+    assert [one.text for one in bench.passed if is_ and is_ in one.text] == [one.text for one in bench.passed]
+    assert bench.unread == ([] if is_ else [name])
 
 
 def test_words_that_are_too_many_leave_results_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,3 +145,22 @@ print([name for name in ours if name.split(".")[1] in heavy] + [name for name in
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
     assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("words", [["engines"], ["plan", "experiments/quick.toml"]])
+def test_commands_that_measure_nothing_import_nothing_heavy(words: list[str]) -> None:
+    program = """
+import sys
+from acidtest.cli import main
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code
+heavy = ("numpy", "scipy", "http.client", "ssl", "cryptography", "jinja2", "vl_convert", "pyarrow", "distributed", "yaml",
+         "acidtest.audit", "acidtest.doubts", "acidtest.conductor.cell", "acidtest.powercut", "acidtest.fleet")
+print([name for name in heavy if name in sys.modules], file=sys.stderr)
+"""
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", program, *words]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=root, check=True, timeout=300)
+    assert ran.stderr.strip() == "[]"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from unittest.mock import Mock
 
+import pytest
 from typer.testing import CliRunner
 
 import factory
 from acidtest.cli import app, init_answers
-from acidtest.cli.run import _outcome_text
+from acidtest.cli.progress import _outcome_text
+from acidtest.errors import BadInput
 from acidtest.report import export
 
 TEXT = """
@@ -35,8 +37,28 @@ def planned(directory: Path, workload: str, more: str = "") -> str:
 
 def test_the_plan_says_that_commits_are_not_counted(tmp_path: Path) -> None:
     note = "acidtest powercut leaves the commits of it uncounted: workload tpcb does not number transactions"
-    assert note in planned(tmp_path, "tpcb")
-    assert "uncounted" not in planned(tmp_path, "numbered")
+    for cuts in ('disk_keeps = "torn"', '[factors]\n"place.disk_failure" = ["cut", "failed-flush"]'):
+        assert note in planned(tmp_path, "tpcb", cuts)
+    assert "uncounted" not in planned(tmp_path, "numbered", 'disk_keeps = "torn"')
+
+
+def test_the_plan_of_what_is_only_run_says_nothing_of_cuts(tmp_path: Path) -> None:
+    assert "powercut" not in planned(tmp_path, "tpcb", 'disk = "rotating"\ndisk_faults = "lie-about-flush"')
+
+
+@pytest.mark.parametrize("command", ["run", "trace", "search"])
+def test_a_program_is_refused_with_what_to_do(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(
+        'name = "p"\n[program]\nname = "kv"\nload = "a"\ncheck = "b"\n[place]\nkind = "disk"\ndisk_keeps = "torn"\nfilesystem = "ext4"\n'
+    )
+    limit = ["--limit", "p99 < 1 s"] if command == "search" else []
+    done = CliRunner().invoke(app, [command, str(file), "--out", str(tmp_path / "out"), *limit])
+    assert isinstance(done.exception, BadInput)
+    assert done.exception.message.startswith(f"{file}: [program] is for power cuts, and ")
+    assert "\n" not in done.exception.message, "nothing that only follows from it"
+    for way in (f"acidtest powercut {file} --out DIR", "acidtest disk create NAME", "acidtest disk status NAME"):
+        assert way in done.exception.remedy
 
 
 def test_the_plan_of_crash_states_has_their_time(tmp_path: Path) -> None:

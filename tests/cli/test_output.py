@@ -15,7 +15,7 @@ from unittest.mock import Mock
 import pytest
 
 import factory
-from acidtest.cli.diagnosing.keeping import keep as keep_diagnosis
+from acidtest.cli.diagnosing.making import keep as keep_diagnosis
 from acidtest.errors import AcidtestError, BadInput, cannot_write
 from acidtest.journal.models import Journal
 from acidtest.report import page, survival_page
@@ -352,14 +352,14 @@ def test_an_error_of_the_system_that_nobody_has_foreseen_is_told_in_two_lines(
     monkeypatch.setattr("acidtest.cli.app", Mock(side_effect=OSError(number, why, "/somewhere")))
     assert command("report") == AcidtestError.exit_code
     first, second = capsys.readouterr().err.splitlines()
-    assert first == f"acidtest: /somewhere: {why}" and second.startswith("  mend that; ")
+    assert first == f"acidtest: /somewhere: {why}" and second.startswith("  fix that; ")
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt()])
 def test_a_diagnosis_that_cannot_be_kept_whole_is_not_kept(
     error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acidtest.cli.diagnosing.keeping.recordings.write", Mock(side_effect=error))
+    monkeypatch.setattr("acidtest.cli.diagnosing.making.recordings.write", Mock(side_effect=error))
     with pytest.raises(BadInput if isinstance(error, OSError) else type(error)):
         keep_diagnosis(tmp_path / "out", Mock(next=None), None, None)
     assert list(tmp_path.iterdir()) == []

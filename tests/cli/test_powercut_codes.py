@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import factory
 from acidtest import powercut
 from acidtest.cli import app
-from acidtest.conductor import RunOutcome
+from acidtest.conductor.conduct import RunOutcome
 from acidtest.journal.models import Cut, Journal, Recording
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.replay import Replayed

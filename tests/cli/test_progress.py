@@ -8,7 +8,7 @@ from rich.console import Console
 
 import factory
 from acidtest import conductor
-from acidtest.cli.run import LOAD_SHOWN_EVERY_S, Lines
+from acidtest.cli.progress import LOAD_SHOWN_EVERY_S, Lines
 from acidtest.cli.search import _Progress, _SearchLines
 from acidtest.experiment import parse
 from acidtest.journal.protocol import Progress

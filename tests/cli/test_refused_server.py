@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from acidtest.cli.diagnosing import making
-from acidtest.cli.diagnosing.asked import Asked
-from acidtest.cli.diagnosing.course import Course
+from acidtest.cli.diagnosing.subject import Asked, Course
 from acidtest.errors import CellFailed
 from acidtest.journal.diagnosis import Database
 

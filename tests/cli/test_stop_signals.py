@@ -12,7 +12,7 @@ import pytest
 
 from acidtest.cli import stop_signals
 from acidtest.cli.diagnosing.cells import _Enough, _Until
-from acidtest.cli.stop_signals import Stopped, heeded, leaving
+from acidtest.cli.stop_signals import Stopped, handled, leaving
 
 SIGNALS = [(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143), (signal.SIGHUP, "SIGHUP", 129)]
 
@@ -20,7 +20,7 @@ SIGNALS = [(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143), (si
 @pytest.mark.parametrize(("number", "name", "code"), SIGNALS)
 def test_a_first_signal_stops_the_command(number: signal.Signals, name: str, code: int) -> None:
     before = {one: signal.getsignal(one) for one, _, _ in SIGNALS}
-    with pytest.raises(Stopped) as raised, heeded():
+    with pytest.raises(Stopped) as raised, handled():
         signal.raise_signal(number)
     assert (raised.value.name, raised.value.exit_code) == (name, code)
     assert {one: signal.getsignal(one) for one, _, _ in SIGNALS} == before
@@ -36,7 +36,7 @@ def test_a_second_signal_lets_the_release_go_on_and_a_third_ends_at_once(
     left: list[int] = []
     monkeypatch.setattr(os, "_exit", left.append)
     released = False
-    with pytest.raises(Stopped), heeded():
+    with pytest.raises(Stopped), handled():
         try:
             signal.raise_signal(signal.SIGTERM)
         finally:
@@ -56,7 +56,7 @@ def test_a_second_signal_lets_the_release_go_on_and_a_third_ends_at_once(
 def test_a_signal_that_is_ignored_stays_ignored(number: signal.Signals, name: str, code: int) -> None:
     before = signal.signal(number, signal.SIG_IGN)
     try:
-        with heeded():
+        with handled():
             signal.raise_signal(number)
             assert signal.getsignal(number) is signal.SIG_IGN
     finally:
@@ -65,12 +65,12 @@ def test_a_signal_that_is_ignored_stays_ignored(number: signal.Signals, name: st
 
 def test_the_command_is_named_with_what_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/usr/bin/acidtest", "run", "my disk.toml", "--out", "o"])
-    with pytest.raises(Stopped), heeded(), leaving(stop_signals.GOES_ON):
+    with pytest.raises(Stopped), handled(), leaving(stop_signals.GOES_ON):
         signal.raise_signal(signal.SIGINT)
     assert stop_signals.left() == (
         "nothing that was measured is lost, and the same command goes on: acidtest run 'my disk.toml' --out o"
     )
-    with heeded():
+    with handled():
         with leaving(stop_signals.GOES_ON):
             assert stop_signals.goes_on()
         assert not stop_signals.goes_on()

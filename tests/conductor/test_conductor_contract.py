@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from acidtest import experiment, plan
-from acidtest.conductor import RunOutcome
 from acidtest.conductor.base import Conductor
-from acidtest.conductor.conduct import conduct
+from acidtest.conductor.conduct import RunOutcome, conduct
 from acidtest.conductor.output import Output, header
 from acidtest.engine.sqlite.engine import Sqlite
 from acidtest.engine.sqlite.instance import SqliteInstance

@@ -15,7 +15,7 @@ from acidtest.conductor import foreign
 from acidtest.engine import Engine, catalogue
 from acidtest.engine.foreign import MARK, OF_SESSIONS, OF_URLS, Address, ForeignServer
 from acidtest.errors import BadInput, CellFailed
-from acidtest.experiment.wire import Wire
+from acidtest.experiment.models import Wire
 from acidtest.journal.protocol import Event, Job, Setting, Settings
 from acidtest.place import Ledger
 

@@ -7,8 +7,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from acidtest import conductor, experiment, plan
+from acidtest import experiment, plan
 from acidtest.conductor import verify
+from acidtest.conductor.run import run
 from acidtest.errors import BadInput
 
 WHERE = Path("e.toml")
@@ -71,7 +72,7 @@ def test_servers_are_accepted(written: str) -> None:
 def test_one_machine_is_refused_several_and_nothing_is_made(tmp_path: Path) -> None:
     made = plan.make(experiment.parse(text(), "e.toml"))
     with pytest.raises(BadInput, match="there is but this one") as error:
-        conductor.run(made, WHERE, tmp_path / "out", Mock())
+        run(made, WHERE, tmp_path / "out", Mock())
     assert "--fleet" in error.value.remedy
     assert not (tmp_path / "out").exists()
 

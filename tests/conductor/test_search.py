@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from acidtest import conductor, experiment, plan
-from acidtest.conductor import RunOutcome, Wanted
+from acidtest import experiment, plan
+from acidtest.conductor.conduct import RunOutcome
+from acidtest.conductor.run import run
+from acidtest.conductor.search import Wanted, search
 from acidtest.errors import BadInput
 from acidtest.journal.models import Recording
 from acidtest.journal.reader import SEARCH
@@ -49,7 +51,7 @@ class Bench:
         self.plan: Plan = plan.make(experiment.read(self.file))
 
     def run(self, **watches: Callable[..., None]) -> RunOutcome:
-        return conductor.search(self.plan, self.file, self.out, Watching(**watches), decide)
+        return search(self.plan, self.file, self.out, Watching(**watches), decide)
 
     def cells(self) -> list[str]:
         return [one["cell"] for one in self.lines()]
@@ -110,7 +112,7 @@ def test_another_limit_is_another_experiment(bench: Bench) -> None:
 
 def test_an_experiment_for_a_search_is_no_ordinary_run(bench: Bench) -> None:
     with pytest.raises(BadInput, match="another command's work"):
-        conductor.run(bench.plan, bench.file, bench.out, Watching())
+        run(bench.plan, bench.file, bench.out, Watching())
 
 
 def test_a_plan_tells_runs_and_time(bench: Bench) -> None:

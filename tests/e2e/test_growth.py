@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from acidtest import conductor, experiment, plan
+from acidtest import experiment, plan
 from acidtest.conductor.growth.at_work import EngineAtWork
+from acidtest.conductor.run import run
 from acidtest.journal.protocol import Checked, Condition
 from blocks import mounted_in_memory
 from support import ACIDTEST, journal_lines, times
@@ -194,7 +195,7 @@ def test_a_size_whose_last_check_fails_is_invalid_with_all_its_repetitions(
 
     monkeypatch.setattr(EngineAtWork, "check", broken_second)
     read = experiment.read(file)
-    outcome = conductor.run(plan.make(read), file, out, _Silent())
+    outcome = run(plan.make(read), file, out, _Silent())
     found = {recording.cell.rpartition("/")[2]: recording for recording in outcome.journal.recordings}
     assert {name: recording.status for name, recording in found.items()} == {
         "10 MB#1": "invalid", "10 MB#2": "invalid", "20 MB#1": "failed", "20 MB#2": "failed",
@@ -221,7 +222,7 @@ def test_a_database_that_statistics_find_corrupt_makes_its_size_invalid(
         return found
 
     monkeypatch.setattr(EngineAtWork, "check", then_damaged)
-    outcome = conductor.run(plan.make(experiment.read(file)), file, out, _Silent())
+    outcome = run(plan.make(experiment.read(file)), file, out, _Silent())
     first, second = outcome.journal.recordings
     assert (first.status, first.result) == ("invalid", None)
     assert str(first.reason).startswith("statistics of the database: ")

@@ -65,7 +65,7 @@ def kill_and_clean(acidtest: Run, file: Path, out: Path, delay_s: float, about: 
     assert was_up, about  # else nothing was tried
 
 
-@pytest.mark.long  # make test has tests/guest, and test_whole_machine.py as a user meets it
+@pytest.mark.long  # make test has tests/guest
 def test_jfs_beside_the_raw_disk_of_the_same_guest(acidtest: Run, tmp_path: Path) -> None:
     file, out = tmp_path / "guest.toml", tmp_path / "out"
     file.write_text(MATRIX)

@@ -88,7 +88,7 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(
         'name = "memory"\nrepetitions = 1\ndurability = "os"\n[factors]\n'
         f'engine = {json.dumps(engines)}\n"place.memory_mb" = [64, 300]\n'
         + small_caches
-        + "[workload.tpcb]\nscale = 7\nduration_s = 6\nthink_ms = 5\n"  # sampling PostgreSQL's many files waits up to 2 s for its share
+        + "[workload.tpcb]\nscale = 7\nduration_s = 4\nthink_ms = 5\n"  # sampling PostgreSQL's many files waits up to 2 s for its share
     )
     lab = Lab(file, tmp_path / "out")
     printed = lab.ended()
@@ -200,7 +200,7 @@ def test_a_hint_reaches_the_open_files_of_every_kind_of_engine(acidtest, tmp_pat
         '[[exclude]]\nengine = ["firebird-3.0-server", "postgresql-15"]\n"place.access" = "normal"\n'
         + OF_POSTGRESQL
         + OF_FIREBIRD
-        + "[workload.tpcb]\nduration_s = 5\nthink_ms = 20\n"
+        + "[workload.tpcb]\nduration_s = 2\nthink_ms = 20\n"
     )
     acidtest("run", file, "--out", tmp_path / "out", code=0)
     found = by_levels(tmp_path / "out", "engine", "place.access")

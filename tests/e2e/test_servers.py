@@ -14,8 +14,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from acidtest import conductor, plan
 from acidtest import experiment as experiment_
+from acidtest import plan
+from acidtest.conductor.run import run
 from acidtest.engine import Engine, catalogue, tls
 from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.engine.foreign import MARK
@@ -83,7 +84,7 @@ def test_a_server_that_dies_in_mid_run_makes_its_cell_invalid_and_the_next_one_r
             (found,) = out.glob(f"acidtest-*/cell/{pid_file}")
             os.kill(int(found.read_text().split()[0]), signal.SIGKILL)
 
-    conductor.run(plan.make(experiment_.read(file)), file, out, Mock(progress=kill_once))
+    run(plan.make(experiment_.read(file)), file, out, Mock(progress=kill_once))
     acidtest("run", file, "--out", out, code=1)
     first, second = journal_lines(out)
     assert first["status"] == "invalid"

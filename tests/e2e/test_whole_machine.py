@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from support import Run, times
 
 MACHINES = """
@@ -25,6 +27,7 @@ count = 20
 CUTS = times(1, 5)
 
 
+@pytest.mark.long  # make test has tests/guest, and test_plug_guest.py as a user meets it
 def test_dm_crypt_on_a_drive_that_keeps_its_word_and_on_one_that_lies(acidtest: Run, tmp_path: Path) -> None:
     file, out = tmp_path / "machines.toml", tmp_path / "out"
     file.write_text(MACHINES.format(cuts=CUTS))

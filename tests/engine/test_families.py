@@ -18,7 +18,7 @@ AT_HOME = {
     "workload/tpcc.py": "sizes that were measured of some families; the others have the largest of these",
     "question/growth.py": "the least memory that was measured of two families; the others have one figure for all",
     "question/parts.py": "what level none is in production, where that is another setting than acidtest's own",
-    "experiment/encryption.py": "what the parameters of URLs are called in each family's own clients",
+    "experiment/servers.py": "what the parameters of URLs are called in each family's own clients",
     "report/looks.py": "the colours of engines that are compared most; the others get what is left",
     "analysis/health": "what is unusual in a database of each family, and what its administrator does about it",
     "audit/bench.py": "which sections of a my.cnf the servers of two products read",

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidtest.conductor import find_rig
 from acidtest.conductor.inspect import Options
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine
 from acidtest.engine.firebird import inspection
 from acidtest.errors import BadInput, CellFailed
+from acidtest.files import find_rig
 from acidtest.journal.protocol import EVENT, Pages, PagesJob
 from acidtest.place import Ledger
 from inspecting import PAGE_SIZES, Made, names, seen

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 import workloads
-from acidtest import experiment
+from acidtest import experiment, plan
 from acidtest.conductor import plan_of, verify
 from acidtest.errors import Problems
 from acidtest.workload.declared import declared
 
 DOCS = Path(__file__).parents[2] / "docs"
+README = DOCS.parent / "README.md"
 BLOCKS = [
     (page.name, block)
     for page in sorted(DOCS.glob("*.md"))
@@ -52,3 +53,8 @@ def test_an_experiment_in_the_documents_is_accepted(page: str, block: str, tmp_p
     asked = experiment.parse("\n".join([*lines, block]) + workload, page, base=DOCS)
     if not asked.engines:  # builds at paths must be there to be planned
         verify(plan_of(asked), Path(page))
+
+
+def test_the_experiment_in_the_readme_is_read_and_planned() -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(plan.make(experiment.parse(block, "README.md")).combinations()) == 12

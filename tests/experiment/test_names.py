@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from acidtest import conductor, plan
 from acidtest.errors import BadInput
 from acidtest.experiment import Experiment, parse
-from acidtest.experiment.names import EXPERIMENT, SCHEMA, SHOWN
+from acidtest.names import EXPERIMENT, SCHEMA, SHOWN
 from acidtest.powercut import state_file
 
 # Places where a name stands; what is refused of each is told at the end of the message.

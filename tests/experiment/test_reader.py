@@ -102,11 +102,6 @@ def test_exclude_may_name_levels_that_the_small_size_lacks() -> None:
         read(text.replace("LEFT", "5"), quick=True)
 
 
-def test_quick_without_a_small_size_is_refused() -> None:
-    with pytest.raises(BadInput, match="has no small size"):
-        read(GOOD, quick=True)
-
-
 def test_title_does_not_make_another_experiment() -> None:
     assert read('title = "a"\n' + GOOD).digest() == read('title = "b"\n' + GOOD).digest()
 

@@ -14,8 +14,8 @@ from acidtest.cli import app, shipped
 from acidtest.cli.experiments import copy
 from acidtest.conductor import verify
 from acidtest.errors import BadInput
+from acidtest.plan.verdicts import shown_nothing
 from acidtest.question import ENOUGH
-from acidtest.question.verdicts import shown_nothing
 
 SIZES_FOR_A_TREND = 4
 SHIPPED = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))

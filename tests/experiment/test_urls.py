@@ -9,6 +9,8 @@ from acidtest.errors import BadInput
 
 TEXT = 'name = "t"\nengine = "mine"\ndurability = "os"\n[workload.commits]\ncount = 5\n[servers.mine]\nurl = "{url}"\n'
 
+PLAIN = "postgresql://me@db.example/shop"
+
 
 def read(url: str) -> experiment.Experiment:
     return experiment.parse(TEXT.format(url=url), "t.toml")
@@ -122,3 +124,23 @@ def test_what_has_no_tls_has_the_digest_of_before() -> None:
     assert plain.digest() == same.digest()
     assert "tls" not in plain.model_dump(mode="json")["servers"]["mine"]
     assert plain.digest() != read("postgresql://a@b/c?sslmode=require").digest()
+
+
+@pytest.mark.parametrize(
+    ("variables", "url", "password"),
+    [
+        ({}, PLAIN, None),
+        ({"MINE": "of-run"}, PLAIN, "of-run"),
+        ({"INSPECT": "own", "MINE": "of-run"}, PLAIN, "own"),
+        ({"MINE": "of-run"}, PLAIN.replace("me@", "me:given@"), "given"),
+    ],
+)
+def test_the_password_of_run_serves_here_too(
+    variables: dict[str, str], url: str, password: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MINE", "INSPECT"):
+        monkeypatch.delenv(f"ACIDTEST_PASSWORD_{name}", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(f"ACIDTEST_PASSWORD_{name}", value)
+    held = experiment.server_of(url, PLAIN).password
+    assert (held.get_secret_value() if held else None) == password

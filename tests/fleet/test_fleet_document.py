@@ -40,6 +40,7 @@ def test_the_manifest_is_of_kubernetes(part: dict[str, object]) -> None:
         kubernetes_validate.validate(broken, kubernetes_validate.latest_version(), strict=True)
 
 
+@pytest.mark.long  # make test has test_fleet_slurm.py
 def test_the_job_of_slurm(tmp_path: Path, experiment: Path, nodes: Slurm) -> None:
     experiment.rename(tmp_path / "experiment.toml")
     script = tmp_path / "job.sh"

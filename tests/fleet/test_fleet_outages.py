@@ -20,6 +20,7 @@ def begun(tmp_path: Path, hosts: SshHosts, experiment: Path, patience_s: int) ->
     return Command(tmp_path, "run", experiment, "--fleet", fleet, "--out", tmp_path / "out", **IMPATIENT)
 
 
+@pytest.mark.long  # make test has a kill (test_fleet_runs.py) and a node without power (test_fleet_slurm.py)
 def test_a_host_without_power_is_cleaned_and_a_link_comes_back_after_dask_has_given_it_up(
     tmp_path: Path, hosts: SshHosts, experiment: Path
 ) -> None:

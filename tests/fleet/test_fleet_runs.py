@@ -120,6 +120,7 @@ warehouse_percent = 1
 """
 
 
+@pytest.mark.long  # make test kills clients, workers, labs and links in test_fleet_moments.py
 def test_a_scheduler_that_dies_is_told_and_series_go_on_where_they_were(
     tmp_path: Path, hosts: SshHosts, experiment: Path
 ) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from acidtest.conductor import find_rig
 from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.files import find_rig
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.protocol import ClosedLoop, Duration, Job, LoadPhase, Progress, RunPhase
 from acidtest.place import GuestPlace, Guests, Ledger, make

@@ -119,11 +119,6 @@ def test_nothing_left_is_refused() -> None:
         make(text=TEXT + '[[exclude]]\ndurability = ["os", "drive"]\n'.replace("[workload", "[workload"))
 
 
-def test_a_level_that_its_workload_cannot_take_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"factors.terminals, with workload commits: found 0"):
-        make(text=TEXT.replace("scale = [1, 2]", "terminals = [0]"))
-
-
 def test_time_left_learns_from_what_was_seen() -> None:
     cells = [c for c in make().cells if c.repetition < 3]
     counted = [c for c in cells if c.workload.duration_s is None]
@@ -173,21 +168,6 @@ def test_what_comes_on_top_of_a_set_duration_is_learned_from_other_cells() -> No
     assert plan.time_left([long], [(short, took)]) == pytest.approx(plan.cell_seconds(long) + 20)
     assert plan.time_left([short, long], [(short, took)]) == pytest.approx(took + plan.cell_seconds(long) + 20)
     assert plan.time_left([long], [(short, 0.1)]) >= 100
-
-
-def test_the_place_is_a_factor_as_any_other() -> None:
-    text = """
-    name = "places"
-    engine = "sqlite"
-    durability = "drive"
-    [workload.commits]
-    count = 1
-    [factors]
-    "place.path" = ["/a", "/b"]
-    """
-    cells = plan.make(parse(text, "x.toml")).combinations()
-    assert [cell.place.path for cell in cells] == ["/a", "/b"]
-    assert [dict(cell.settings) for cell in cells] == [{}, {}]
 
 
 def test_crash_states_take_the_time_that_is_given_to_them() -> None:

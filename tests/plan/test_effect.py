@@ -100,7 +100,7 @@ def refused(text: str, *, cuts: bool | None = None, quick: bool = False) -> str:
         (SQLITE + COMMITS + "[factors]\nterminals = [1, 2]\n[[exclude]]\nworkload = 'commits'\nterminals = 2\n[base]\nterminals = 2\n",
          't.toml: base.terminals: no cell has the level "2", so nothing can be read against it', "name another level"),
         (SQLITE + COMMITS + TPCB + "[factors]\nscale = [1, 2]\n[[exclude]]\nworkload = 'commits'\nscale = 2\n",
-         "t.toml: exclude 1: matches no combination", "mend its levels, or leave it out"),
+         "t.toml: exclude 1: matches no combination", "correct its levels, or leave it out"),
         (FIREBIRD + "[workload.maintenance]\npage_size = 8192\n",
          't.toml: workload.maintenance.page_size: without effect: this needs operation = "restore"', "change that, or leave it out"),
         (FIREBIRD + "[workload.maintenance]\n[factors]\noperation = ['backup', 'sweep']\nlevel = [0, 1]\n",

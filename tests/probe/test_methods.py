@@ -9,9 +9,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from acidtest.conductor import Devices, find_rig
 from acidtest.conductor import probe as probing
+from acidtest.conductor.admission import Devices
 from acidtest.errors import BadInput
+from acidtest.files import find_rig
 from acidtest.journal.protocol import Count, DirectoryTarget, FlushMethod, ProbeJob, ProbePattern, ProbeStep
 
 WRITES = 25

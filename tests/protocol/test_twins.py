@@ -10,8 +10,8 @@ from typing import Annotated, Any, Union
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
-from acidtest.conductor import find_rig
 from acidtest.engine import catalogue
+from acidtest.files import find_rig
 from acidtest.journal import protocol
 from acidtest.journal.protocol import WorkloadMessage
 from acidtest.workload import WORKLOADS, WorkloadSpec

@@ -8,15 +8,15 @@ from unittest.mock import Mock
 import pytest
 
 from acidtest import conductor, experiment
-from acidtest.cli.diagnosing.which import engine_of, product_of
+from acidtest.cli.diagnosing.subject import engine_of, product_of
 from acidtest.cli.init_answers import chosen
 from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
 from acidtest.journal.diagnosis import Audited, Database, Inside
+from acidtest.keys import Scalar
 from acidtest.question import Answers, Storage
-from acidtest.question.base import ENOUGH
 from acidtest.question.configuration import CACHE_MB, Configuration, reference
-from acidtest.question.text import Scalar
+from acidtest.question.parts import ENOUGH
 
 
 @pytest.mark.parametrize(

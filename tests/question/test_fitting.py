@@ -18,9 +18,9 @@ from acidtest.cli.spans import seconds_of
 from acidtest.engine import catalogue
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
+from acidtest.plan.verdicts import repetitions_for_verdicts, shown_nothing
 from acidtest.question import ENOUGH, QUESTIONS, Answers, Fitted, Question, fit, parts
-from acidtest.question.highest_rate import LIMIT
-from acidtest.question.verdicts import repetitions_for_verdicts, shown_nothing
+from acidtest.question.rates import LIMIT
 from questions import FILESYSTEMS, ONE_OF_FAMILY, SERVER, SHOP, STORAGES, answers, assess
 from support import times
 
@@ -280,6 +280,6 @@ def test_a_machine_that_can_make_no_file_system_is_told_so() -> None:
 
 def test_the_limit_that_is_written_is_that_of_the_documentation() -> None:
     root = Path(__file__).parents[2]
-    for page in ("README.md", "docs/SEARCH.md"):
+    for page in ("docs/COMMANDS.md", "docs/SEARCH.md"):
         commands = re.findall(r'acidtest search \S+ --limit "([^"]+)"', (root / page).read_text(encoding="utf-8"))
         assert set(commands) == {LIMIT}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -12,7 +13,7 @@ from rich.console import Console
 from acidtest import experiment, question
 from acidtest.audit import findings_output, importers, judge
 from acidtest.audit import unchecked as kit
-from acidtest.audit.bench import Bench, Claim, Declared, Setting, Side, Where
+from acidtest.audit.bench import Bench, Claim, Declared, Published, Setting, Side, Where
 from acidtest.audit.page import write_page
 from acidtest.cli.suggested_experiment import QUESTIONS, instead
 from acidtest.finding import in_order, waived
@@ -133,6 +134,19 @@ def test_a_claim_of_one_engine_is_answered_by_its_own_question(varies: str, ques
     offered = instead(Bench(sides, factors=frozenset({varies}), declared=declared), [], whole=False)
     assert offered is not None
     assert f"--question {question} --engine postgresql-15" in offered.command
+
+
+@pytest.mark.parametrize("sides", [(), (Side("pg", "postgresql"),)])
+def test_what_is_offered_has_the_version_that_results_print(sides: tuple[Side, ...]) -> None:
+    run = Published(
+        Where("run.out", 3), "pgbench", "run", rate=100.0, engine="postgresql", parameters={"version": "15.18"}
+    )
+    for results, engine in (
+        ([run], "postgresql-15"),
+        ([run, replace(run, parameters={"version": "16.4"})], "postgresql-1"),
+    ):
+        offered = instead(Bench(sides, published=results), [], whole=False)
+        assert offered is not None and f"--engine {engine}" in offered.command
 
 
 def test_nothing_is_offered_where_no_engine_is_known() -> None:

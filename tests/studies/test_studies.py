@@ -88,7 +88,6 @@ def test_a_page_is_what_its_recordings_make(made: dict[str, pages.Page], name: s
 def test_the_table_of_tables_is_what_the_studies_say(made: dict[str, pages.Page]) -> None:
     every = list(made.values())
     assert (pages.PAGES / "README.md").read_text() == pages.readme(every)
-    assert pages.README.read_text() == pages.in_readme(pages.README.read_text(), every)
 
 
 def test_what_is_kept_belongs_to_a_study_and_names_nothing_of_its_machine() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,11 +11,11 @@ import numpy as np
 import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
-from acidtest.analysis.samples import Combination, One, Row, base_of, by_workload
+from acidtest.analysis.pairs import ALPHA, enough_repetitions, families, smallest_p
+from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, ratio
 from acidtest.words import counted
 
-ALPHA = 0.05
 EXACT_ARRANGEMENTS = 20_000  # up to here ties are met with every arrangement, beyond with the normal approximation
 
 Verdict = Literal["faster", "slower", "no difference shown", "cannot tell"]
@@ -75,23 +75,6 @@ def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison
     return compared
 
 
-def families(
-    rows: Sequence[One], base: Mapping[str, str]
-) -> Iterator[tuple[tuple[str, ...], list[tuple[One, One, bool]]]]:
-    """The pairs that are compared and corrected together: the factors in which they differ, and of each pair whether
-    the second is the first one's base."""
-    for table in by_workload(rows).values():
-        of_factors: dict[tuple[str, ...], list[tuple[One, One, bool]]] = {}
-        for row, against, is_base in _pairs(table, base):
-            of_factors.setdefault(_differing(row, against), []).append((row, against, is_base))
-        yield from of_factors.items()
-
-
-def largest_family(rows: Sequence[One], base: Mapping[str, str]) -> int:
-    """How many comparisons the correction for many comparisons counts together at most; 0: nothing is compared."""
-    return max((len(pairs) for _, pairs in families(rows, base)), default=0)
-
-
 def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judged]:
     """Judge one family of pairs of samples together; the first of a pair is "faster" when it is higher.
 
@@ -134,14 +117,6 @@ def _too_few(mine: Sequence[float], theirs: Sequence[float], family: int) -> str
     return f"{_numbers(mine, theirs)} can show no difference of any size{among}; {enough} on each side can"
 
 
-def enough_repetitions(family: int) -> int:
-    """The fewest repetitions on each side with which ``family`` comparisons can all be shown."""
-    n = REPETITIONS_FOR_INTERVAL
-    while smallest_p(n, n) * family > ALPHA:
-        n += 1
-    return n
-
-
 def _smallest(mine: Sequence[float], theirs: Sequence[float], family: int) -> float | None:
     deviation = power.spread([mine, theirs])
     shift = power.rank_shift(len(mine), len(theirs), ALPHA / family, mann_whitney_p)
@@ -164,11 +139,6 @@ def mann_whitney_p(a: Sequence[float], b: Sequence[float]) -> float:
     elif len(a) + len(b) > 100:
         method = "asymptotic"
     return min(1.0, float(scipy.stats.mannwhitneyu(a, b, alternative="two-sided", method=method).pvalue))
-
-
-def smallest_p(n: int, m: int) -> float:
-    """The smallest two-sided exact p that ``n`` against ``m`` samples can give: two of all arrangements."""
-    return min(1.0, 2 / math.comb(n + m, n))
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -217,30 +187,3 @@ def _verdict(
     many = f"about {needed} on each side would find it" if needed else "no reasonable number would find it"
     missed = f"{_numbers(*pair)} that vary so much would have missed even a halving; {many}"
     return "cannot tell", f"p = {p:.2g}{among}; {missed}"
-
-
-def _differing(row: Combination, against: Combination) -> tuple[str, ...]:
-    return tuple(factor for factor, level in row.levels.items() if against.levels.get(factor) != level)
-
-
-def _pairs(table: Sequence[One], base: Mapping[str, str]) -> list[tuple[One, One, bool]]:
-    pairs: dict[frozenset[tuple[str, ...]], tuple[One, One, bool]] = {}
-    for row in table:
-        against = base_of(row, table, base)
-        if against is not None and against is not row:
-            pairs.setdefault(_both(row, against), (row, against, True))
-    for position, row in enumerate(table):
-        for other in table[:position]:
-            differing = _differing(row, other)
-            if len(differing) != 1:
-                continue
-            (factor,) = differing
-            if factor not in base or other.levels[factor] == base[factor]:
-                pairs.setdefault(_both(row, other), (row, other, False))
-            elif row.levels[factor] == base[factor]:
-                pairs.setdefault(_both(row, other), (other, row, False))
-    return list(pairs.values())
-
-
-def _both(one: Combination, other: Combination) -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(row.levels.values()) for row in (one, other))

@@ -12,7 +12,8 @@ import numpy as np
 import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
-from acidtest.analysis.compare import ALPHA, holm
+from acidtest.analysis.compare import holm
+from acidtest.analysis.pairs import ALPHA
 from acidtest.analysis.samples import Row, varying
 from acidtest.analysis.summary import CONFIDENCE, SEED, Floats, Interval, Summary, needs
 from acidtest.journal.models import NOT_APPLICABLE

@@ -21,8 +21,3 @@ def number(value: Any) -> float | None:
 def whole(value: Any) -> int | None:
     amount = number(value)
     return None if amount is None else int(amount)
-
-
-def figures(values: dict[str, float | None]) -> dict[str, float]:
-    """Those that are known."""
-    return {name: value for name, value in values.items() if value is not None}

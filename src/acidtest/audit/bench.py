@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -19,6 +19,11 @@ from acidtest.finding import Evidence
 EngineName = str  # the name of one of families.PRODUCTS
 EMPTY = "is empty"  # why a file was not read
 OURS = "acidtest"  # the tool that published what is a row of our own recordings
+
+
+def of_one_series(version: str, other: str) -> bool:
+    """Whether one of two versions is the other, or a series that it belongs to: "8.0.36" and "8.0"."""
+    return bool(version and other) and (f"{version}.".startswith(f"{other}.") or f"{other}.".startswith(f"{version}."))
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Setting:
     value: str
     where: Where
     written: str = ""  # the name as it stands there
-    section: str = ""  # that it stands in: the database of a databases.conf, the group of a my.cnf
+    section: str = ""  # that it stands in: the group of a my.cnf
 
     def says(self) -> Evidence:
         return self.where.says(f"{self.written or self.name} = {self.value}")
@@ -78,8 +83,6 @@ class Include:
         return self.where.says(f"reads {self.path}, which is not in the kit")
 
 
-# Firebird's security databases and its example, by file or alias: nobody's benchmark.
-OWN_DATABASE = re.compile(r"security\d*\.(?:db|fdb|gdb)|employee(?:\.fdb|\.gdb)?")
 DUMP_WHOLE = 50  # settings; a dump of fewer is of those that somebody asked for
 PARTS = ("databases.conf", "postgresql.auto.conf")  # kinds of files that stand beside a main one
 
@@ -187,7 +190,6 @@ class Routine:
     kind: Literal["procedure", "function", "trigger"] = "procedure"
     table: str = ""  # that a trigger is for
     calls: str = ""  # the function that a trigger of PostgreSQL calls
-    draws: tuple[Draw, ...] = ()
     writes: tuple[Write, ...] = ()
     loop: int | None = None  # how often it repeats its work in one call, where a number says so
     loop_where: Where | None = None
@@ -202,15 +204,6 @@ class Mount:
     filesystem: str  # "tmpfs" of memory; "bind" and "volume" of a container, whose file system is not known
     options: frozenset[str]
     side: str = ""  # whose it is within a file that describes several; as of Configuration
-
-
-@dataclass(frozen=True)
-class Account:
-    """Whom a service of Windows runs as, and what that account may do."""
-
-    where: Where
-    name: str  # "LocalSystem", ".\\firebird"; "" where only its privileges are listed
-    privileges: frozenset[str] | None = None  # None: not listed
 
 
 @dataclass(frozen=True)
@@ -367,7 +360,6 @@ class Side:
     databases: tuple[Database, ...] = ()
     log: tuple[LogEntry, ...] = ()
     mounts: tuple[Mount, ...] = ()
-    accounts: tuple[Account, ...] = ()
 
     @property
     def servers(self) -> tuple[Binary, ...]:
@@ -396,56 +388,22 @@ class Side:
         return by_name
 
     @cached_property
-    def aliases(self) -> tuple[str, ...]:
-        """The databases that ``databases.conf`` names, but for those that Firebird brings with it."""
-        named = (
-            setting.name
-            for one in self.configurations
-            if one.kind == "databases.conf"
-            for setting in one.settings
-            if not setting.section
-        )
-        return tuple(dict.fromkeys(name for name in named if not OWN_DATABASE.fullmatch(name)))
-
-    def in_force(self, name: str, database: str | None = None) -> InForce | None:
-        """What holds of what is set; None where nobody sets it.
-
-        It is asked of one database by its alias, of the whole server by "", and else of whatever databases there are:
-        contested, where it is not the same for all of them.
-        """
-        name = name.lower()
-        if database is not None or not (
-            self.aliases and any(setting.section in self.aliases for _, _, setting in self.set_anywhere.get(name, ()))
-        ):
-            return self._holds(name, database or "")
-        of_each = [self._holds(name, alias) for alias in self.aliases]
-        holds = next(one for one in of_each if one)
-        others = tuple(one.setting for one in of_each if one and self._differ(one.setting, holds.setting))
-        return replace(holds, contested=(*holds.contested, *others)) if None not in of_each else None
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, str], InForce | None]:
+    def _known(self) -> dict[str, InForce | None]:
         """What was asked before."""
         return {}
 
-    def _holds(self, name: str, database: str) -> InForce | None:
-        key = name, database
-        if key not in self._known:
-            self._known[key] = self._decided(name, database)
-        return self._known[key]
+    def in_force(self, name: str) -> InForce | None:
+        """What holds of what is set for the whole server; None where nobody sets it."""
+        name = name.lower()
+        if name not in self._known:
+            self._known[name] = self._decided(name)
+        return self._known[name]
 
-    def _decided(self, name: str, database: str) -> InForce | None:
+    def _decided(self, name: str) -> InForce | None:
         asked: list[tuple[tuple[int, ...], Configuration, Setting]] = []
         for order, one, setting in self.set_anywhere.get(name, ()):
-            if self._reads(one, setting, database):
-                of_database = one.kind == "databases.conf"
-                rank = (
-                    not one.prose,
-                    SOURCES.index(one.source),
-                    one.kind == "postgresql.auto.conf",
-                    of_database,
-                    order,
-                )
+            if self._reads(one, setting):
+                rank = not one.prose, SOURCES.index(one.source), one.kind == "postgresql.auto.conf", order
                 asked.append((tuple(map(int, rank)), one, setting))
         if not asked:
             return None
@@ -466,10 +424,8 @@ class Side:
         engine = settings.of(self.engine)
         return engine.alike(one.name, one.value) != engine.alike(other.name, other.value)
 
-    def _reads(self, one: Configuration, setting: Setting, database: str) -> bool:
-        """Whether this server reads this line: sections are of one database, or of servers of one version or kind."""
-        if one.kind == "databases.conf":
-            return bool(setting.section) and setting.section == database.lower()
+    def _reads(self, one: Configuration, setting: Setting) -> bool:
+        """Whether this server reads this line: a group of a my.cnf may be of servers of one version or kind."""
         if one.kind != "my.cnf" or not setting.section:
             return True
         kind, _, version = setting.section.partition("-")

@@ -14,6 +14,7 @@ from acidtest.audit.bench import (
     Side,
     Statement,
     StatementKind,
+    of_one_series,
 )
 from acidtest.errors import BadInput, Problems, not_among
 from acidtest.families import PRODUCTS
@@ -43,9 +44,9 @@ VARIES: Mapping[str, Factor] = {
     "version": Factor(("old-build",)),
     "build": Factor(("debug-build", "old-build")),
     "word_size": Factor(("word-size",)),
-    "architecture": Factor(("architecture-differs", "word-size")),
+    "architecture": Factor(("word-size",)),
     "system": Factor(("system-differs",)),
-    "machine": Factor(("machine-differs", "architecture-differs")),  # with all that belongs to it
+    "machine": Factor(("machine-differs",)),  # with all that belongs to it
     "processor": Factor(),
     "memory": Factor(),
     "drive": Factor(("data-on-tmpfs", "data-in-container-layer")),
@@ -55,13 +56,13 @@ VARIES: Mapping[str, Factor] = {
     "page_size": Factor(("page-size-differs",), ("innodb_page_size", "page_size")),
     "caches": Factor(("buffers-smallest", "buffers-classic", "buffers-super", "database-too-small"), CACHES),
     "server_mode": Factor(("server-mode-differs",), ("servermode",)),
-    "isolation": Factor(("isolation-differs", "read-consistency-differs"), ISOLATION),
+    "isolation": Factor(("read-consistency-differs",), ISOLATION),
     "autovacuum": Factor(("autovacuum-off",), ("autovacuum",)),
     "workload": Factor(("workload-differs",)),
     "scale": Factor(("database-too-small",)),
     "clients": Factor(("single-client-throughput",)),
-    "query_mode": Factor(("query-mode-differs",)),
-    "connections": Factor(("connect-per-transaction-differs", "connect-per-transaction")),
+    "query_mode": Factor(),
+    "connections": Factor(("connect-per-transaction",)),
     "settings": Factor(("setting-differs", "settings-all-default")),  # whole configurations, one of them as it comes
 }
 
@@ -134,7 +135,12 @@ def _side(declared: DeclaredSide, found: Sequence[Side], sides_of: Callable[[Seq
     else:
         of = [one for one in found if one.name == declared.name]
         if not of and declared.engine:
-            of = [one for one in found if one.engine == declared.engine and _within(declared.version, one.version)]
+            of = [
+                one
+                for one in found
+                if one.engine == declared.engine
+                and (not declared.version or not one.version or of_one_series(declared.version, one.version))
+            ]
             of = of if len(of) == 1 else []
     return Side(
         name=declared.name,
@@ -145,13 +151,7 @@ def _side(declared: DeclaredSide, found: Sequence[Side], sides_of: Callable[[Seq
         databases=tuple(part for one in of for part in one.databases),
         log=tuple(part for one in of for part in one.log),
         mounts=tuple(dict.fromkeys(part for one in of for part in one.mounts)),
-        accounts=tuple(dict.fromkeys(part for one in of for part in one.accounts)),
     )
-
-
-def _within(one: str, other: str) -> bool:
-    """Whether a version is one of a series, "8.0.36" of "8.0"; one that is not known may be any."""
-    return not one or not other or f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
 def is_of(name: str, files: Iterable[str]) -> bool:

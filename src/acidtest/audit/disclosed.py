@@ -51,12 +51,12 @@ def _machine(*names: str) -> Look:
     return declared
 
 
+def _side(kind: str) -> Look:
+    return lambda bench: _first(part.where for side in bench.sides for part in getattr(side, kind))
+
+
 def _any(*looks: Look) -> Look:
     return lambda bench: _first(where for look in looks if (where := look(bench)))
-
-
-def _mounted(bench: Bench) -> Where | None:
-    return _first(mount.where for side in bench.sides for mount in side.mounts)
 
 
 def _versions(bench: Bench) -> Where | None:
@@ -76,10 +76,6 @@ def _settings(bench: Bench) -> Where | None:
     return found[0] if found and None not in found else None
 
 
-def _client(bench: Bench) -> Where | None:
-    return bench.declared.client.where if bench.declared and bench.declared.client else None
-
-
 def _repeated(bench: Bench) -> Where | None:
     if uneven(bench) and not (bench.declared and bench.declared.repetitions):
         return None
@@ -92,11 +88,14 @@ LOOKS: Mapping[str, tuple[Look, str]] = {
     "processor": (_any(_machine("processor", "cores", "instance"), _platform("cpu", "processor")), "processor"),
     "memory": (_said("memory"), "memory_gb"),
     "drive and its cache": (_said("drive"), "drive"),
-    "file system and its options": (_any(_said("file-system"), _mounted), "file_system"),
+    "file system and its options": (_any(_said("file-system"), _side("mounts")), "file_system"),
     "kernel": (_any(_machine("system"), _platform("system", "kernel", "os", "platform")), "system"),
     "version and build": (_versions, 'engine = "… 1.2.3"'),
     SETTINGS: (_settings, ""),
-    "client and its machine": (_client, "client"),
+    "client and its machine": (
+        lambda bench: bench.declared.client.where if bench.declared and bench.declared.client else None,
+        "client",
+    ),
     "repetitions": (_repeated, ""),
 }
 

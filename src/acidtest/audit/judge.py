@@ -5,7 +5,7 @@ from __future__ import annotations
 from acidtest.audit import declared
 from acidtest.audit.bench import Bench
 from acidtest.audit.rules import over
-from acidtest.finding import Evidence, Finding
+from acidtest.finding import Finding
 
 
 def of_bench(bench: Bench) -> list[Finding]:
@@ -14,7 +14,7 @@ def of_bench(bench: Bench) -> list[Finding]:
     findings = [
         Finding(rule, found.text, found.evidence, disproved=found.disproved_by, noted=found.noted).weighed(
             found.certainty
-            or ("quoted in a text" if any(_place(one) in quoted for one in found.evidence) else "certain")
+            or ("quoted in a text" if any((one.file, one.line) in quoted for one in found.evidence) else "certain")
         )
         for rule in over(Bench)
         for found in rule.find(bench)
@@ -31,7 +31,3 @@ def _quoted(bench: Bench) -> set[tuple[str, int | None]]:
     known = {setting.where for one in read for setting in (*one.settings, *one.comments)}
     known |= {one.where for one in bench.published if not one.told}
     return {(one.file, one.line) for one in places - known}
-
-
-def _place(evidence: Evidence) -> tuple[str, int | None]:
-    return evidence.file, evidence.line

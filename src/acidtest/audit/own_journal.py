@@ -169,7 +169,7 @@ def published(row: Row, name: str, where: Where, engine: EngineName | None) -> I
         asked_rate=median([scheduled / seconds for scheduled, seconds in arrivals if seconds > 0]),
         latency_ms=_latencies(results),
         latency_from="scheduled start" if arrivals else "actual start",
-        series=() if arrivals or idle else _series(results),
+        series=() if arrivals or idle else tuple(rate for one in results for _, rate in rates_per_s(one.series)),
         unit="reads" if unit(str(workload.get("kind"))) == "reads" else "transactions",
         engine=engine,
         durable_rate=_durable_rate(row),
@@ -227,11 +227,6 @@ def _latencies(results: Sequence[RunResult]) -> dict[str, float]:
     merged = merge([result.latency for result in results])
     percentiles = [percentile(merged, share) for share in (*SHOWN, 1.0)]
     return {one.name: one.value_ms for one in percentiles if one.value_ms is not None}
-
-
-def _series(results: Sequence[RunResult]) -> tuple[float, ...]:
-    """Of the whole seconds of all repetitions, one after the other."""
-    return tuple(rate for result in results for _, rate in rates_per_s(result.series))
 
 
 # ---------------------------------------- logs

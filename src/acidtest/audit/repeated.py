@@ -49,7 +49,8 @@ def repetitions(
             if not one.rate and not one.tool:
                 script = NUMBERS.sub("#", script)  # "[3] insert" is the third of them
             kind_of = "rate" if one.rate else "took" if one.took_s else "latency"
-            what = (kind_of, one.tool, one.engine, one.unit, script, one.scale, one.warehouses, _place(one))
+            heading = " ".join(RUN.sub(" ", one.under.lower()).split())  # without the numbers of runs
+            what = (kind_of, one.tool, one.engine, one.unit, script, one.scale, one.warehouses, heading)
             by_kind[(*what, one.terminals, one.asked_rate, one.query_mode, one.isolation, one.reconnects)].append(one)
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for kind, alike in by_kind.items():
@@ -84,11 +85,6 @@ def uneven(bench: Bench) -> list[tuple[str, list[Published]]]:
         if len(least) < REPEATED <= len(most) and (one_kind or numbered):
             return ranked
     return []
-
-
-def _place(one: Published) -> str:
-    """The headings that it stands under in a text, without the numbers of runs."""
-    return " ".join(RUN.sub(" ", one.under.lower()).split())
 
 
 def _own_name(one: Published) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from acidtest.audit.bench import OURS, Published
-from acidtest.finding import Certainty, Evidence, Found
+from acidtest.audit.bench import OURS, Bench, Published
+from acidtest.finding import Certainty, Evidence, Found, Rule, rule
 from acidtest.words import counted
 
 TRIED_LEAST = 100  # transactions: fewer are a test of the connection
@@ -42,6 +43,20 @@ def gathered(seen: Iterable[Seen], certainty: Certainty | None = None) -> Iterat
         more = and_more(len(others), "result", before="the like in ")
         evidence = dict.fromkeys(said for one in (worst, *others) for said in one.evidence)
         yield Found(f"{worst.text}{more}.", tuple(evidence), certainty)
+
+
+def over_results(
+    name: str, *, among: Callable[[Bench], Iterable[Published]] = lambda bench: bench.published, **texts: Any
+) -> Callable[[Callable[[Published], Seen | None]], Rule[Bench]]:
+    """Make the decorated function a rule: what it says of each of the results ``among`` those of a benchmark."""
+
+    def made(look: Callable[[Published], Seen | None]) -> Rule[Bench]:
+        def find(bench: Bench) -> Iterator[Found]:
+            yield from gathered(seen for one in among(bench) if (seen := look(one)))
+
+        return rule(name, **texts)(find)
+
+    return made
 
 
 def and_more(count: int, what: str, before: str = "", after: str = "") -> str:

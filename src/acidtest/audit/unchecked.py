@@ -36,8 +36,8 @@ def _missing(bench: Bench) -> Iterator[Unchecked]:
             yield Unchecked(f"what is at its default in {side.name}", why)
 
 
-def _sides(field: str) -> Callable[[Bench], bool]:
-    return lambda bench: any(getattr(side, field) for side in bench.sides)
+def _sides(*fields: str) -> Callable[[Bench], bool]:
+    return lambda bench: any(getattr(side, field) for side in bench.sides for field in fields)
 
 
 def _results(field: str) -> Callable[[Bench], bool]:
@@ -49,27 +49,23 @@ def _measured(bench: Bench) -> bool:
     return any(not one.planned for one in bench.published)
 
 
-def _any(field: str) -> Callable[[Bench], bool]:
-    return lambda bench: bool(getattr(bench, field))
-
-
-def _durability(bench: Bench) -> bool:
-    return any(_sides(field)(bench) for field in ("configurations", "databases", "mounts"))
-
-
-def _claims(bench: Bench) -> bool:
-    return bool(bench.declared and bench.declared.claims)
-
-
 NEEDS = (
     Need("word sizes, processors and debug builds", "no program or library", _sides("binaries")),
     Need("how old the builds are", "no version of an engine", _sides("version")),
     Need("settings and defaults", "no configuration", _sides("configurations")),
-    Need("whether commits wait for the drive", "no configuration, database or list of mounts", _durability),
+    Need(
+        "whether commits wait for the drive",
+        "no configuration, database or list of mounts",
+        _sides("configurations", "databases", "mounts"),
+    ),
     Need("page sizes and page buffers", "no header or statistics of a database", _sides("databases")),
     Need("deadlocks, restarts, crashes and checkpoints", "no log of an engine", _sides("log")),
-    Need("work that is repeated or waits in procedures", "no procedure or trigger", _any("routines")),
-    Need("what the study claims", "prose is not read: [[claim]] in benchmark.toml declares it", _claims),
+    Need("work that is repeated or waits in procedures", "no procedure or trigger", lambda bench: bool(bench.routines)),
+    Need(
+        "what the study claims",
+        "prose is not read: [[claim]] in benchmark.toml declares it",
+        lambda bench: bool(bench.declared and bench.declared.claims),
+    ),
     Need("rates, latencies and repetitions", "no result of a tool", _measured),
     Need("latencies", "no result has any", _results("latency_ms"), given=_measured),
     Need("warm-up and steady state", "no result has its rate over time", _results("series"), given=_measured),

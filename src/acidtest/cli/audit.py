@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,13 +11,16 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, streams
-from acidtest.cli.journals import opened
-from acidtest.errors import BadInput, cannot_write
+from acidtest.cli.options import Json, option
+from acidtest.cli.report import opened
+from acidtest.errors import BadInput
 from acidtest.words import harmless
 
 if TYPE_CHECKING:
     from acidtest.audit.bench import Bench
-    from acidtest.finding import Finding
+    from acidtest.finding import Finding, Unchecked
+
+    Audited = tuple[Bench, list[Finding], list[Unchecked]]
 
 
 def audit(
@@ -25,34 +29,26 @@ def audit(
     ] = None,
     except_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--except",
-            help="Set a rule's findings aside, with the reason.",
-            metavar="RULE=REASON",
-            autocompletion=complete.rules,
-        ),
+        option("--except", "Set a rule's findings aside, with the reason.", "RULE=REASON", complete.rules),
     ] = None,
-    rules: Annotated[bool, typer.Option("--rules", help="List every rule with its source.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    rules: Annotated[bool, option("--rules", "List every rule with its source.")] = False,
+    json: Json = False,
     init: Annotated[
         bool,
-        typer.Option("--init", help="Write a first benchmark.toml into the directory, which says what it compares."),
+        option("--init", "Write a first benchmark.toml into the directory, which says what it compares."),
     ] = False,
     html: Annotated[
         Path | None,
-        typer.Option("--html", help="Also write a page for readers, with what to run instead.", metavar="FILE"),
+        option("--html", "Also write a page for readers, with what to run instead.", "FILE"),
     ] = None,
-    sarif: Annotated[Path | None, typer.Option("--sarif", help="Also write them as SARIF, for CI systems.")] = None,
+    sarif: Annotated[Path | None, option("--sarif", "Also write them as SARIF, for CI systems.")] = None,
 ) -> None:
-    """Look for what makes a benchmark wrong. Exit code 1: by a finding it must not be believed."""
-    from acidtest.audit import findings_output, importers, judge
-    from acidtest.audit import unchecked as kit
-    from acidtest.audit.bench import Bench
+    """Look for what makes a benchmark wrong. Exit code 1: by a finding it is not reliable."""
+    from acidtest.audit import findings_output
     from acidtest.audit.rules import rules as all_rules
-    from acidtest.audit.sarif import as_sarif
     from acidtest.cli.suggested_experiment import instead
-    from acidtest.finding import Evidence, check_waivers, in_order, waived
-    from acidtest.journal import CUTS, NAME, NAMES, SEARCH
+    from acidtest.finding import check_waivers
+    from acidtest.journal import NAMES
 
     console = Console(stderr=streams.is_taken(json=json, html=html, sarif=sarif), highlight=False)
     if rules:
@@ -60,42 +56,13 @@ def audit(
         return
     if path is None:
         raise BadInput("audit: needs a directory", "acidtest audit PATH; acidtest audit --rules lists the rules")
-    waivers = _waivers(except_ or [])
-    if waivers:
-        check_waivers(waivers, "--except", all_rules())
+    waivers = {name.strip(): reason.strip() for name, _, reason in (one.partition("=") for one in except_ or [])}
+    check_waivers(waivers, "--except", all_rules() if waivers else ())
     try:
         journals = [path / name for name in NAMES if (path / name).exists()]
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}", "allow reading it") from None
-    findings: list[Finding] = []
-    if journals:
-        from acidtest.audit import own_journal
-        from acidtest.doubts import judge as doubts
-        from acidtest.doubts.unchecked import of_run
-
-        held = {one.name: opened(one) for one in journals}
-        broken: list[Evidence] = []
-        for name, journal in held.items():
-            broken += [Evidence(f"damaged: {line.why}", name, line.line) for line in journal.damaged]
-            of = {NAME: doubts.findings, CUTS: doubts.of_cuts, SEARCH: doubts.of_searches}
-            unwaived = of[name](journal)
-            if name != CUTS:
-                unwaived += own_journal.compared(journal) if name == NAME else own_journal.compared_searches(journal)
-            findings += waived(unwaived, journal.header.experiment.get("waive", {}) | waivers)
-        bench = Bench(sides=[], read=[(one.name, "journal") for one in journals], broken=broken)
-        findings = in_order(findings)
-        unchecked = doubts.not_shown(held.get(NAME), held.get(CUTS))
-        if SEARCH in held and len(held) == 1:
-            unchecked = of_run(doubts.claimed(held[SEARCH]))
-    else:
-        bench = importers.read(path)
-        if not bench.read:
-            raise BadInput(
-                f"{path}: nothing in it could be audited{_why(bench)}",
-                "acidtest help docs/AUDIT.md lists what can be audited",
-            )
-        findings = waived(judge.of_bench(bench), waivers)
-        unchecked = kit.unchecked(bench)
+    bench, findings, unchecked = _of_run(journals, waivers) if journals else _of_kit(path, waivers)
     if init:
         if journals:
             raise BadInput(f"{path}: is a run of acidtest, which says what it compares itself", "leave out --init")
@@ -105,26 +72,61 @@ def audit(
         console.print(f"{written}: says what was understood. Change it, then: acidtest audit {path}", markup=False)
         return
     if sarif is not None:
-        try:
-            with streams.taken(sarif) as file:
-                file.write_text(json_.dumps(as_sarif(bench, findings, unchecked), indent=2), encoding="utf-8")
-        except OSError as error:
-            raise cannot_write(sarif, error, "name another --sarif") from None
+        from acidtest.audit.sarif import as_sarif
+
+        with streams.written(sarif, "--sarif") as file:
+            file.write_text(json_.dumps(as_sarif(bench, findings, unchecked), indent=2), encoding="utf-8")
     run_instead = instead(bench, findings, whole=html is not None) if not journals else None
     if html is not None:
         from acidtest.audit.page import write_page
 
-        try:
-            with streams.taken(html) as file:
-                write_page(path, bench, findings, unchecked, run_instead, file)
-        except OSError as error:
-            raise cannot_write(html, error, "name another --html") from None
+        with streams.written(html, "--html") as file:
+            write_page(path, bench, findings, unchecked, run_instead, file)
     if json:
         print(json_.dumps(findings_output.as_json(bench, findings, unchecked, run_instead), indent=2))
     else:
         findings_output.print_findings(bench, findings, unchecked, console, run_instead)
     if any(finding.severe for finding in findings):
         raise typer.Exit(1)
+
+
+def _of_run(journals: Sequence[Path], waivers: Mapping[str, str]) -> Audited:
+    """Of a run of acidtest, by its journals."""
+    from acidtest.audit import own_journal
+    from acidtest.audit.bench import Bench
+    from acidtest.doubts import judge as doubts
+    from acidtest.doubts.unchecked import of_run
+    from acidtest.finding import Evidence, in_order, waived
+    from acidtest.journal import CUTS, NAME, SEARCH
+
+    held = {one.name: opened(one) for one in journals}
+    findings: list[Finding] = []
+    broken: list[Evidence] = []
+    for name, journal in held.items():
+        broken += [Evidence(f"damaged: {line.why}", name, line.line) for line in journal.damaged]
+        judged = {NAME: doubts.findings, CUTS: doubts.of_cuts, SEARCH: doubts.of_searches}[name](journal)
+        if name != CUTS:
+            judged += own_journal.compared(journal) if name == NAME else own_journal.compared_searches(journal)
+        findings += waived(judged, {**journal.header.experiment.get("waive", {}), **waivers})
+    unchecked = doubts.not_shown(held.get(NAME), held.get(CUTS))
+    if SEARCH in held and len(held) == 1:
+        unchecked = of_run(doubts.claimed(held[SEARCH]))
+    bench = Bench(sides=[], read=[(one.name, "journal") for one in journals], broken=broken)
+    return bench, in_order(findings), unchecked
+
+
+def _of_kit(path: Path, waivers: Mapping[str, str]) -> Audited:
+    """Of anybody's benchmark. Raises BadInput where nothing in the directory can be audited."""
+    from acidtest.audit import importers, judge, unchecked
+    from acidtest.finding import waived
+
+    bench = importers.read(path)
+    if not bench.read:
+        raise BadInput(
+            f"{path}: nothing in it could be audited{_why(bench)}",
+            "acidtest help docs/AUDIT.md lists what can be audited",
+        )
+    return bench, waived(judge.of_bench(bench), waivers), unchecked.unchecked(bench)
 
 
 def _why(bench: Bench) -> str:
@@ -134,7 +136,3 @@ def _why(bench: Bench) -> str:
         return f": {harmless(said[0])}" + (f", and {len(said) - 1:,} more" if len(said) > 1 else "")
     names = harmless(", ".join(bench.unread[:3])) + (", …" if len(bench.unread) > 3 else "")
     return f": {names} {'is' if len(bench.unread) == 1 else 'are'} of an unknown kind" if names else ": it is empty"
-
-
-def _waivers(given: list[str]) -> dict[str, str]:
-    return {name.strip(): reason.strip() for name, _, reason in (one.partition("=") for one in given)}

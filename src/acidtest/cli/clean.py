@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from acidtest.cli import fleets
+from acidtest.cli.options import FleetFile, Json
 
 
 def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only list what would be released.")] = False,
-    fleet: fleets.FleetFile = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
+    fleet: FleetFile = None,
+    json: Json = False,
 ) -> None:
     """Release what a killed run left behind: processes, control groups, mounts, loop devices, queue settings,
     directories. Remove the disks that acidtest disk has made, unless they are in use.

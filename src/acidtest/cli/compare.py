@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli.journals import opened
+from acidtest.cli.options import Json, option
+from acidtest.cli.report import opened
 from acidtest.errors import BadInput, not_among
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ def compare(
     b: Annotated[Path, typer.Argument(help="Another directory of the same kind.", metavar="B")],
     ignore: Annotated[
         list[str] | None,
-        typer.Option("--ignore", help="Pair rows that differ in this factor. May be repeated.", metavar="FACTOR"),
+        option("--ignore", "Pair rows that differ in this factor. May be repeated.", "FACTOR"),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Compare run, probe or diagnosis B with A, row by row, and show what else differs between them."""
     from acidtest.journal import probe

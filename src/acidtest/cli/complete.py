@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from acidtest import registered_builds
 from acidtest.cli import COMMANDS, shipped
@@ -122,16 +119,6 @@ def limits(incomplete: str) -> list[str]:
 def databases(incomplete: str) -> list[str]:
     """What begins the URL of a server; files are completed by the shell itself."""
     return [name for name in SERVERS if incomplete and name.startswith(incomplete)]
-
-
-ARGUMENT = typer.Argument(
-    help="The experiment (.toml), or @NAME: a shipped one, as acidtest experiments list names it.",
-    metavar="FILE.toml",
-    autocompletion=experiments,
-    callback=shipped.experiment_file,
-)
-Experiment = Annotated[Path, ARGUMENT]
-PerhapsExperiment = Annotated[Path | None, ARGUMENT]
 
 
 def _toml_files(directory: Path) -> Iterator[Path]:

@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import stop_signals, streams
-from acidtest.errors import BadInput, cannot_write
+from acidtest.cli.options import Json, option
+from acidtest.errors import BadInput
 
 MINUTES = 5.0
 MINUTES_LEAST, MINUTES_MOST = 0.25, 60.0
@@ -23,31 +24,26 @@ def diagnose(
     ] = None,
     database: Annotated[
         str | None,
-        typer.Option("--database", help="A Firebird or SQLite file, or a server by URL.", metavar="WHERE"),
+        option("--database", "A Firebird or SQLite file, or a server by URL.", "WHERE"),
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option("--config", help="A directory with the engine's configuration and logs.", metavar="DIR"),
+        option("--config", "A directory with the engine's configuration and logs.", "DIR"),
     ] = None,
-    minutes: Annotated[
-        float, typer.Option("--minutes", help="About how long it may take, in all: 0.25 to 60.", metavar="N")
-    ] = MINUTES,
+    minutes: Annotated[float, option("--minutes", "About how long it may take, in all: 0.25 to 60.", "N")] = MINUTES,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Keep the recordings and the next experiment in this new directory."),
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Also write a page to hand over to somebody else.", metavar="FILE")
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the diagnosis as JSON, progress on standard error.")
-    ] = False,
+    html: Annotated[Path | None, option("--html", "Also write a page to hand over to somebody else.", "FILE")] = None,
+    json: Json = False,
 ) -> None:
     """It is slow: is it the disk, the file system or the configuration? One report in minutes; nothing is changed.
 
     Exit code 1: the storage does not flush, a finding is severe, or a cell is invalid. Exit code 3: a cell failed.
     """
-    from acidtest.cli.diagnosing import Asked, make
+    from acidtest.cli.diagnosing.making import make
+    from acidtest.cli.diagnosing.subject import Asked
     from acidtest.report.diagnosis import print_report
 
     if not MINUTES_LEAST <= minutes <= MINUTES_MOST:
@@ -65,11 +61,8 @@ def diagnose(
     if html is not None:
         from acidtest.report.diagnosis_page import write_page
 
-        try:
-            with streams.taken(html) as file:
-                write_page(results, file)
-        except OSError as error:
-            raise cannot_write(html, error, "name another --html") from None
+        with streams.written(html, "--html") as file:
+            write_page(results, file)
         if not json and html != streams.STDOUT:
             console.print(f"Page: {html}", soft_wrap=True, markup=False)
     if out is not None and not json:

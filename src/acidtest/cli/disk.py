@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from acidtest.cli import complete
+from acidtest.cli.options import Json, option
 from acidtest.errors import BadInput, CellFailed, Problems, not_among
 from acidtest.words import counted
 
@@ -28,17 +29,8 @@ app = typer.Typer(
 Completes = Callable[[str], list[str]]
 
 
-def _option(flag: str, said: str, metavar: str, completes: Completes | None = None, **more: Any) -> Any:
-    return typer.Option(flag, help=said, metavar=metavar, autocompletion=completes, **more)
-
-
-def _flag(flag: str, said: str) -> Any:
-    return typer.Option(flag, help=said)
-
-
 Name = Annotated[str, typer.Argument(help="What the disk is called.", metavar="NAME", autocompletion=complete.disks)]
-Seed = Annotated[int, _option("--seed", "Of what is drawn by lot.", "N", min=0)]
-Json = Annotated[bool, _flag("--json", "Print it as JSON.")]
+Seed = Annotated[int, option("--seed", "Of what is drawn at random.", "N", min=0)]
 SIZE = re.compile(r"(\d+)([KMGT])i?B?", re.IGNORECASE)
 
 
@@ -54,44 +46,40 @@ def megabytes(text: str) -> int:
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="What the disk will be called.", metavar="NAME")],
-    size: Annotated[str, _option("--size", "How large it is.", "SIZE")] = "512M",
+    size: Annotated[str, option("--size", "How large it is.", "SIZE")] = "512M",
     filesystem: Annotated[
         str,
-        _option(
+        option(
             "--filesystem",
-            "Make this file system on it and mount it; raw leaves a block device.",
+            "Make and mount this file system on it; raw leaves a block device.",
             "FILESYSTEM",
             complete.filesystems_and_raw,
         ),
     ] = "ext4",
-    at: Annotated[Path | None, _option("--at", "Mount it at this empty directory.", "DIR", show_default=False)] = None,
-    mkfs: Annotated[str, _option("--mkfs", "More options for mkfs.", "OPTIONS")] = "",
-    mount: Annotated[str, _option("--mount", "Mount it with these options.", "OPTIONS")] = "defaults",
+    at: Annotated[Path | None, option("--at", "Mount it at this empty directory.", "DIR", show_default=False)] = None,
+    mkfs: Annotated[str, option("--mkfs", "More options for mkfs.", "OPTIONS")] = "",
+    mount: Annotated[str, option("--mount", "Mount it with these options.", "OPTIONS")] = "defaults",
     disk: Annotated[
         str,
-        _option(
-            "--disk", "It takes as long as such a drive: none, rotating, sata-ssd, nvme.", "KIND", complete.disk_kinds
-        ),
+        option("--disk", "As slow as such a drive: none, rotating, sata-ssd, nvme.", "KIND", complete.disk_kinds),
     ] = "none",
     disk_parameters: Annotated[
-        str, _option("--disk-parameters", "Its timing, as rpm=5400,seek_average_ms=9.", "LIST")
+        str, option("--disk-parameters", "Its timing, as rpm=5400,seek_average_ms=9.", "LIST")
     ] = "",
-    disk_cache_mb: Annotated[
-        int, _option("--disk-cache-mb", "Size of its volatile write cache; 0 is off.", "MIB")
-    ] = 32,
+    disk_cache_mb: Annotated[int, option("--disk-cache-mb", "Size of its volatile write cache; 0 is off.", "MIB")] = 32,
     disk_battery: Annotated[
-        str, _option("--disk-battery", "The cache has a battery: none, good, dead.", "STATE")
+        str, option("--disk-battery", "The cache has a battery: none, good, dead.", "STATE")
     ] = "none",
     disk_sector: Annotated[
-        int, _option("--disk-sector", "Written whole or not at all: 512 or 4096 bytes.", "BYTES")
+        int, option("--disk-sector", "Written whole or not at all: 512 or 4096 bytes.", "BYTES")
     ] = 4096,
     disk_medium: Annotated[
-        str, _option("--disk-medium", "Its content lies in memory, or in a file.", "WHERE")
+        str, option("--disk-medium", "Its content lies in memory, or in a file.", "WHERE")
     ] = "memory",
     faults: Annotated[
-        list[str] | None, _option("--fault", "What it does wrong, from when it is mounted. Repeatable.", "FAULT")
+        list[str] | None, option("--fault", "What it does wrong, from when it is mounted. Repeatable.", "FAULT")
     ] = None,
-    log: Annotated[bool, _flag("--log", "It logs every write and flush, to go back to any of them.")] = False,
+    log: Annotated[bool, option("--log", "It logs every write and flush, to go back to any of them.")] = False,
     seed: Seed = 1,
     json: Json = False,
 ) -> None:
@@ -102,16 +90,10 @@ def create(
     from acidtest.place import disk_service
 
     asked: dict[str, Any] = {
-        "filesystem": filesystem,
-        "mkfs": mkfs,
-        "mount": mount,
-        "disk": disk,
-        "disk_parameters": disk_parameters,
-        "disk_cache_mb": disk_cache_mb,
-        "disk_battery": disk_battery,
-        "disk_sector": disk_sector,
+        "filesystem": filesystem, "mkfs": mkfs, "mount": mount, "disk": disk, "disk_parameters": disk_parameters,
+        "disk_cache_mb": disk_cache_mb, "disk_battery": disk_battery, "disk_sector": disk_sector,
         "disk_medium": disk_medium,
-    }
+    }  # fmt: skip
     size_mb = megabytes(size)
     try:
         spec = PlaceSpec(kind="disk", size_mb=size_mb, **asked)
@@ -166,7 +148,7 @@ def faults(
         ),
     ] = None,
     clear: Annotated[
-        bool, _flag("--clear", "No fault any more, before those named here: what has stopped goes on.")
+        bool, option("--clear", "No fault any more, before those named here: what has stopped goes on.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -190,11 +172,11 @@ def cut(
     name: Name,
     keeps: Annotated[
         str,
-        _option("--keeps", "What is left of the write cache: none, torn, reordered, all.", "WHAT", complete.disk_keeps),
+        option("--keeps", "What is left of the write cache: none, torn, reordered, all.", "WHAT", complete.disk_keeps),
     ] = "none",
     seed: Seed = 1,
     failing: Annotated[
-        bool, _flag("--failing-flushes", "Flushes after the cut fail, instead of being forgotten.")
+        bool, option("--failing-flushes", "Flushes after the cut fail, instead of being forgotten.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -226,9 +208,9 @@ def snapshot(name: Name, json: Json = False) -> None:
 @app.command()
 def restore(
     name: Name,
-    to_snapshot: Annotated[bool, _flag("--snapshot", "Go back to the snapshot.")] = False,
+    to_snapshot: Annotated[bool, option("--snapshot", "Go back to the snapshot.")] = False,
     record: Annotated[
-        int | None, _option("--record", "Go back to the first N records of its log.", "N", show_default=False)
+        int | None, option("--record", "Go back to the first N records of its log.", "N", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
@@ -260,7 +242,7 @@ def _came_back(disk: StandingDisk, recovery: Recovery) -> str:
 @app.command("log")
 def log_(
     name: Name,
-    count: Annotated[int | None, _option("--last", "Only so many.", "N", min=1, show_default=False)] = None,
+    count: Annotated[int | None, option("--last", "Only so many.", "N", min=1, show_default=False)] = None,
     json: Json = False,
 ) -> None:
     """List the log of writes and flushes of a disk that was created with --log."""

@@ -15,8 +15,9 @@ from rich.text import Text
 
 from acidtest import __version__
 from acidtest.cli import fleets
+from acidtest.cli.options import FleetFile, Json
 from acidtest.errors import AcidtestError, MachineLacks
-from acidtest.files import find_rig, kernel_text, state_directory
+from acidtest.files import find_rig, kernel_text, rig_version, state_directory
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.words import counted
 
@@ -27,8 +28,8 @@ def doctor(
     directory: Annotated[
         Path, typer.Argument(help="Where databases would live.", exists=True, file_okay=False)
     ] = Path(),
-    fleet: fleets.FleetFile = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    fleet: FleetFile = None,
+    json: Json = False,
 ) -> None:
     """Show what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
     if fleet is not None:
@@ -79,8 +80,6 @@ def _finding(what: str, state: str, detail: str, remedy: str = "") -> Finding:
 
 def rig() -> Finding:
     """Whether there is what drives load."""
-    from acidtest.conductor import rig_version
-
     try:
         return _finding("rig", "ok", f"{rig_version()} ({find_rig()})")
     except AcidtestError as error:

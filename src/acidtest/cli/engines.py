@@ -17,6 +17,7 @@ from rich.text import Text
 
 from acidtest import families
 from acidtest.cli import complete
+from acidtest.cli.options import Json, option
 from acidtest.errors import AcidtestError
 
 if TYPE_CHECKING:
@@ -29,13 +30,12 @@ Ids = Annotated[list[str], typer.Argument(help=HELP, metavar="ENGINE...", autoco
 Removable = Annotated[
     list[str], typer.Argument(help=HELP, metavar="ENGINE...", autocompletion=complete.installed_engines)
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the engines as JSON, progress on standard error.")]
 
 
 @app.callback()
 def engines(
     context: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """List the engines: version, architecture, where each comes from, whether it is installed, what it lacks. Builds of
     yours that were added are among them."""
@@ -83,14 +83,9 @@ def add(
     ],
     family: Annotated[
         str,
-        typer.Option(
-            "--family",
-            help="Which engine it is; told by its files where it is left out.",
-            metavar="FAMILY",
-            autocompletion=complete.families,
-        ),
+        option("--family", "Which engine it is; told by its files where it is left out.", "FAMILY", complete.families),
     ] = "",
-    mode: Annotated[str, typer.Option("--mode", help="Of a Firebird: embedded or server.", metavar="MODE")] = "",
+    mode: Annotated[str, option("--mode", "Of a Firebird: embedded or server.", "MODE")] = "",
     json: Json = False,
 ) -> None:
     """Keep a build of yours for every experiment. It stays where it is, and is looked at again at each use."""
@@ -127,7 +122,7 @@ def settings(
     id: Annotated[  # noqa: A002
         str, typer.Argument(help="An engine, installed or not.", metavar="ENGINE", autocompletion=complete.engines)
     ],
-    json: Annotated[bool, typer.Option("--json", help="Print settings and levels as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Show the settings that an experiment may vary, and what each durability level means."""
     from acidtest.engine import catalogue
@@ -216,7 +211,7 @@ def _state(offer: dict[str, Any]) -> str:
 
 def _version_in_rig(id: str) -> str:  # noqa: A002
     """Of an engine that is built into the rig, which names it as its makers do."""
-    from acidtest.conductor import rig_version
+    from acidtest.files import rig_version
 
     product = families.product_of_engine(id)
     try:

@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from acidtest.cli import complete, shipped
+from acidtest.cli.options import Json
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput, cannot_write
 
@@ -39,7 +40,7 @@ class _Listed:
 
 
 @app.command("list")
-def list_(json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
+def list_(json: Json = False) -> None:
     """List the shipped experiments: name, title, question, and about how long each takes."""
     from acidtest.cli.planning import planned
 
@@ -73,7 +74,7 @@ def copy(
         str, typer.Argument(help="A shipped experiment.", metavar="NAME", autocompletion=complete.shipped_experiments)
     ],
     directory: Annotated[Path, typer.Argument(help="Where to; by default here.", metavar="[DIR]")] = Path(),
-    json: Annotated[bool, typer.Option("--json", help="Print the copied files as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Copy a shipped experiment, with the workloads and programs that it names, to change it. Overwrites nothing."""
     copies = {directory / below: file for below, file in shipped.parts(name).items()}

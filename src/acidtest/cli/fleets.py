@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from acidtest.errors import AcidtestError, BadInput, MachineLacks
 
 if TYPE_CHECKING:
-    from acidtest import conductor
+    from acidtest.conductor.admission import Devices
+    from acidtest.conductor.conduct import RunOutcome
+    from acidtest.conductor.watcher import Watcher
     from acidtest.experiment import Experiment
     from acidtest.fleet.cluster import Fleet, Host
     from acidtest.plan import Plan
-
-FleetFile = Annotated[
-    Path | None,
-    typer.Option("--fleet", help="Use the machines of this file (acidtest help docs/FLEET.md).", metavar="FLEET.toml"),
-]
 
 
 class Machines:
@@ -43,9 +38,7 @@ class Machines:
 
         return on_hosts if self.fleet.spec.compares else part
 
-    def run(
-        self, plan: Plan, where: Path, out: Path, watcher: conductor.Watcher, *, retry_failed: bool
-    ) -> conductor.RunOutcome:
+    def run(self, plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: bool) -> RunOutcome:
         from acidtest.fleet import conduct, load
 
         run = conduct.run if plan.experiment.machines == 1 else load.run
@@ -59,12 +52,12 @@ class Machines:
         plan: Plan,
         where: Path,
         out: Path,
-        watcher: conductor.Watcher,
+        watcher: Watcher,
         *,
         only: Sequence[str],
         seed: int | None,
         command: Sequence[str],
-    ) -> conductor.RunOutcome:
+    ) -> RunOutcome:
         from acidtest.fleet import conduct
 
         return conduct.cut_power(
@@ -99,7 +92,7 @@ def opened(file: Path) -> Iterator[Machines]:
         yield Machines(machines, hosts)
 
 
-def refuse_devices(file: Path, devices: conductor.Devices) -> None:
+def refuse_devices(file: Path, devices: Devices) -> None:
     """Raise BadInput where the command line names devices: a fleet's are named by host."""
     if devices.use:
         raise BadInput(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli.journals import opened
+from acidtest.cli.options import Json, Predict, option
+from acidtest.cli.report import opened
 from acidtest.errors import BadInput
 from acidtest.words import counted
 
@@ -30,11 +31,9 @@ def growth(
     where: Annotated[
         Path, typer.Argument(help="A run's directory, or a CSV file of sizes and rates.", metavar="WHERE")
     ],
-    predict: Annotated[
-        list[str] | None, typer.Option("--predict", help='Predict the rate at this size: "1.8TB". May be repeated.')
-    ] = None,
-    memory: Annotated[str | None, typer.Option("--memory", help='Memory of the machine: "16GB".')] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    predict: Predict = None,
+    memory: Annotated[str | None, option("--memory", 'Memory of the machine: "16GB".')] = None,
+    json: Json = False,
 ) -> None:
     """Show what is lost as a database grows, whether there is a knee, and what to expect of other sizes."""
     sizes = [_size("--predict", text) for text in predict or []]

@@ -15,6 +15,7 @@ from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 from acidtest.cli import COMMANDS, complete, shipped
+from acidtest.cli.options import Json
 from acidtest.errors import BadInput
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def help(  # noqa: A001 - the command's name
             autocompletion=complete.asked,
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Explain a key of an experiment, a table of keys, or a command; print a page; alone: list them."""
     root = context.find_root()

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from acidtest.cli import complete
+from acidtest.cli.options import Json, option
 
 
 def init(
@@ -44,12 +45,10 @@ def init(
             metavar="NAME=VALUE",
         ),
     ] = None,
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Leave out levels at which a power cut may break the database.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: what is not given has a default.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print what was written, and what comes next, as JSON.")] = False,
+    whole: Annotated[bool, option("--whole", "Leave out levels at which a power cut may break the database.")] = False,
+    yes: Annotated[bool, option("--yes", "Ask nothing: what is not given has a default.")] = False,
+    force: Annotated[bool, option("--force", "Overwrite the file if it is there.")] = False,
+    json: Json = False,
 ) -> None:
     """Write an experiment that answers a question in the time that you have. Asks for what the options do not say."""
     from acidtest.cli.experiment_file import write

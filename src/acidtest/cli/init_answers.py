@@ -19,13 +19,13 @@ from acidtest.cli.spans import seconds_of
 from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
 from acidtest.errors import BadInput, not_among
-from acidtest.experiment.reader import FIRST_SERVER
+from acidtest.experiment.servers import FIRST_SERVER
 from acidtest.families import FAMILIES, SERVERS
+from acidtest.keys import Scalar
 from acidtest.place import drives_mounted, machine_facts, place_facts
 from acidtest.place.facts import mounts_now
 from acidtest.place.mkfs import can_be_made
 from acidtest.question import QUESTIONS, Answers, Chosen, InForce, Question, Storage, StorageKind, parts, toml
-from acidtest.question.text import Scalar
 
 Answer = TypeVar("Answer")
 TIME = "10m"
@@ -62,7 +62,7 @@ class Given:
             wanted["--time"] = self.time is not None
         if missing := [option for option, said in wanted.items() if not said]:
             raise BadInput(
-                f"init: nobody can be asked here, and the command does not say {', '.join(missing)}",
+                f"init: there is no terminal to ask on, and the command does not say {', '.join(missing)}",
                 "give it" if defaults else "give them; with --yes all but --question have a default",
             )
 

@@ -6,13 +6,13 @@ import json as json_
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from acidtest.cli import complete, fleets, planning
+from acidtest.cli import fleets, planning
+from acidtest.cli.options import ExperimentFile, FleetFile, Json, Quick, option
 from acidtest.cli.spans import span
 from acidtest.report.headings import headings
 from acidtest.words import counted
@@ -31,11 +31,11 @@ ORDERS = {False: "runs interleaved", True: "cuts one combination after another"}
 
 
 def plan(
-    file: complete.Experiment,
-    quick: Annotated[bool, typer.Option("--quick", help="Plan the experiment at its small size.")] = False,
-    all_: Annotated[bool, typer.Option("--all", help="Show every combination, one a line, however many.")] = False,
-    fleet: fleets.FleetFile = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
+    file: ExperimentFile,
+    quick: Quick = False,
+    all_: Annotated[bool, option("--all", "Show every combination, one a line, however many.")] = False,
+    fleet: FleetFile = None,
+    json: Json = False,
 ) -> None:
     """Show the cells of an experiment, in the order in which they run, and the time they will take."""
     from acidtest import conductor
@@ -68,8 +68,8 @@ def _as_json(planned: Plan, seconds: float, largest: Mapping[str, int]) -> Itera
     head: dict[str, object] = {"experiment": planned.experiment.name, "seconds_assumed": round(seconds, 1)}
     if largest:
         head["bytes_needed"] = largest
-    if told := _told(planned):
-        head["told"] = told
+    if notes := _notes(planned):
+        head["told"] = notes
     yield f'{json_.dumps(head)[:-1]}, "cells": ['
     last = len(planned.cells)
     for cell in planned.cells:
@@ -102,7 +102,7 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
     fixed = [f"{factor} {levels[0].name}" for factor, levels in planned.experiment.factors.items() if len(levels) == 1]
     if fixed:
         console.print(f"All with {', '.join(fixed)}.", markup=False)
-    for line in _told(planned):
+    for line in _notes(planned):
         console.print(line, soft_wrap=True, markup=False)
     repetitions = planned.experiment.repetitions
     cut = {cell.workload.CAN_BE_SURVEYED for cell in planned.cells}
@@ -118,20 +118,19 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
         console.print(f"{each}, of up to {most / 1e6:,.0f} MB; its logs and what sorts for its indexes come on top.")
 
 
-def _told(planned: Plan) -> list[str]:
+def _notes(planned: Plan) -> list[str]:
     """What is to be known before it runs: of its workloads, and that its repetitions can show nothing."""
-    from acidtest.report.survival_table import not_numbered
+    notes = planning.notes(planned)
+    if planned.experiment.asks_for_cuts and not any(cell.workload.CAN_BE_SURVEYED for cell in planned.cells):
+        from acidtest.report.survival_table import not_numbered
 
-    told = planning.told_before(planned)
-    of_disk = [cell for cell in planned.cells if cell.place.kind in ("disk", "machine")]
-    if of_disk and not any(cell.workload.CAN_BE_SURVEYED for cell in planned.cells):
-        names = list(dict.fromkeys(cell.workload_name for cell in of_disk))
-        told.append(f"acidtest powercut leaves the commits of it {not_numbered(names)}")
+        names = list(dict.fromkeys(cell.workload_name for cell in planned.cells))
+        notes.append(f"acidtest powercut leaves the commits of it {not_numbered(names)}")
     if len(planned.combinations()) <= COMPARED_MAX:
-        from acidtest.question.verdicts import shown_nothing
+        from acidtest.plan.verdicts import shown_nothing
 
-        told += [too_few] if (too_few := shown_nothing(planned)) else []
-    return told
+        notes += [too_few] if (too_few := shown_nothing(planned)) else []
+    return notes
 
 
 class _Table:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 
+from acidtest.cli.progress import bars
 from acidtest.errors import Problems
 
 if TYPE_CHECKING:
@@ -33,22 +33,24 @@ def planned(
     ``cuts`` is as in Plan. Shows how it goes when it takes long. Raises BadInput with everything that is wrong.
     """
     from acidtest import conductor, experiment
-    from acidtest.audit.rules import rules
-    from acidtest.finding import check_waivers
 
     problems = Problems()
     read = experiment.read(file, quick=quick, problems=problems)
     plan: Plan | None = None
     with problems.gather(), _no_collecting(), _shown() as tell:
         plan = conductor.planned(part(read), file, problems, cuts=cuts, tell=tell)
-    with problems.gather():
-        check_waivers(read.waive, f"{file}: waive", rules())
+    if read.waive:  # otherwise the rules need not be imported, which takes a tenth of a second
+        from acidtest.audit.rules import rules
+        from acidtest.finding import check_waivers
+
+        with problems.gather():
+            check_waivers(read.waive, f"{file}: waive", rules())
     problems.check()
     assert plan is not None, "without a problem there is a plan"
     return plan
 
 
-def told_before(plan: Plan) -> list[str]:
+def notes(plan: Plan) -> list[str]:
     """What is to be known of the plan before it begins; a sentence that several workloads have in common once."""
     from acidtest import conductor
 
@@ -59,9 +61,9 @@ def told_before(plan: Plan) -> list[str]:
     ]
 
 
-def print_told(plan: Plan, console: Console) -> None:
-    """Tell that, each sentence on a line of its own however wide."""
-    for line in told_before(plan):
+def print_notes(plan: Plan, console: Console) -> None:
+    """Print them, each sentence on one line however wide."""
+    for line in notes(plan):
         console.print(line, soft_wrap=True, markup=False)
 
 
@@ -83,24 +85,18 @@ def _shown() -> Iterator[Tell]:
     """Takes how planning goes, and shows it to a person as soon as it has taken longer than a moment."""
     began = time.monotonic()
     console = Console(stderr=True)
-    bars = Progress(
-        TextColumn("planning"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[status]}"),
-        console=console,
-        transient=True,
-    )
-    task = bars.add_task("", total=None, status="")
+    shown = bars(console)
+    task = shown.add_task("planning", total=None, status="")
 
     def tell(what: str, done: int, total: int) -> None:
-        if not bars.live.is_started:
+        if not shown.live.is_started:
             if not console.is_terminal or time.monotonic() - began < SHOWN_AFTER_S:
                 return
-            bars.start()
-        bars.update(task, completed=done, total=total, status=f"{done:,} of {total:,} {what}")
+            shown.start()
+        shown.update(task, completed=done, total=total, status=f"{done:,} of {total:,} {what}")
 
     try:
         yield tell
     finally:
-        if bars.live.is_started:
-            bars.stop()
+        if shown.live.is_started:
+            shown.stop()

@@ -12,10 +12,12 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, planning, stop_signals
+from acidtest.cli.options import Cuts, ExperimentFile, Json, Only, Out, Quick, option
 from acidtest.cli.powercut import exit_by_verdicts
 from acidtest.errors import BadInput
 
 if TYPE_CHECKING:
+    from acidtest.experiment import Experiment
     from acidtest.plan import Plan
 
 app = typer.Typer(
@@ -24,25 +26,21 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Quick = Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size, on both machines.")]
-
 
 @app.command()
 def serve(
-    file: complete.Experiment,
-    at: Annotated[
-        Path, typer.Option("--at", help="Where the databases lie: on the drive that is to be tried.", metavar="DIR")
-    ],
+    file: ExperimentFile,
+    at: Annotated[Path, option("--at", "Where the databases lie: on the drive that is to be tried.", "DIR")],
     listen: Annotated[
         str,
-        typer.Option(
+        option(
             "--listen",
-            help="Where the witness finds this machine; by default only this machine itself does.",
-            metavar="ADDRESS[:PORT]",
+            "Where the witness finds this machine; by default it must be here.",
+            "ADDRESS[:PORT]",
         ),
     ] = "127.0.0.1",
     quick: Quick = False,
-    json: Annotated[bool, typer.Option("--json", help="Print each line that it says as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """On the machine that is to be cut: drive load, pass on what is acknowledged, and look for it after the restart."""
     from acidtest.powercut import plug
@@ -53,47 +51,32 @@ def serve(
     address = plug.Address.named(listen, "--listen")
     plan = _planned(file, quick=quick, cuts=None)
     if not address.is_loopback:
-        say(f"Whoever reaches {address} can have load driven here, without a password: use a network of your own.")
+        say(f"Anybody who reaches {address} can have load driven here without a password: use a private network.")
     with stop_signals.leaving("no power was cut, and the same command begins anew"):
         plug.serve(plan, file, at, address, say)
 
 
 @app.command()
 def witness(
-    file: complete.Experiment,
-    server: Annotated[
-        str, typer.Option("--server", help="Where acidtest plug serve listens.", metavar="ADDRESS[:PORT]")
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Directory of journal and page. A second call resumes.", metavar="DIR")
-    ],
-    switch_off: Annotated[
-        str | None, typer.Option("--switch-off", help="This cuts the machine's power.", metavar="COMMAND")
-    ] = None,
-    switch_on: Annotated[str | None, typer.Option("--switch-on", help="This gives it back.", metavar="COMMAND")] = None,
-    off_for: Annotated[
-        float, typer.Option("--off-for", help="Leave it without power so long.", metavar="SECONDS", min=0)
-    ] = 10.0,
+    file: ExperimentFile,
+    server: Annotated[str, option("--server", "Where acidtest plug serve listens.", "ADDRESS[:PORT]")],
+    out: Out,
+    switch_off: Annotated[str | None, option("--switch-off", "This cuts the machine's power.", "COMMAND")] = None,
+    switch_on: Annotated[str | None, option("--switch-on", "This gives it back.", "COMMAND")] = None,
+    off_for: Annotated[float, option("--off-for", "Leave it without power so long.", "SECONDS", min=0)] = 10.0,
     back_within: Annotated[
-        float, typer.Option("--back-within", help="Wait so long for it to come back.", metavar="SECONDS", min=1)
+        float, option("--back-within", "Wait so long for it to come back.", "SECONDS", min=1)
     ] = 600.0,
-    cuts: Annotated[
-        int | None,
-        typer.Option("--cuts", help="Cuts of each combination; by default the repetitions.", min=1, max=1000),
-    ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", help="A combination, as the table names it; may be given again.")
-    ] = None,
+    cuts: Cuts = None,
+    only: Only = None,
     quick: Quick = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
-    ] = False,
+    json: Json = False,
 ) -> None:
-    """On another machine: keep what is acknowledged, have the power cut at moments drawn by lot, and tell what is gone.
+    """On another machine: keep what is acknowledged, have the power cut at random moments, and report what is gone.
 
     Without --switch-off and --switch-on it says when to pull the plug."""
+    from acidtest.cli.progress import watching
     from acidtest.cli.report import show_cuts
-    from acidtest.cli.run import watching
     from acidtest.powercut import plug
 
     if (switch_off is None) != (switch_on is None):
@@ -130,41 +113,27 @@ guests = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(guests, name="guest")
-Json = Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")]
 Name = Annotated[str, typer.Argument(help="What the guest is called.", metavar="NAME", autocompletion=complete.disks)]
 
 
 @guests.command()
 def create(
     name: Annotated[str, typer.Argument(help="What the guest, and its disk, will be called.", metavar="NAME")],
-    file: complete.Experiment,
+    file: ExperimentFile,
     quick: Quick = False,
-    size: Annotated[str, typer.Option("--size", help="How large its disk is.", metavar="SIZE")] = "1G",
+    size: Annotated[str, option("--size", "How large its disk is.", "SIZE")] = "1G",
     filesystem: Annotated[
         str,
-        typer.Option(
-            "--filesystem",
-            help="Make this file system on its disk.",
-            metavar="FILESYSTEM",
-            autocompletion=complete.filesystems,
-        ),
+        option("--filesystem", "Make this file system on its disk.", "FILESYSTEM", complete.filesystems),
     ] = "ext4",
     faults: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fault",
-            help="What its disk does wrong, as acidtest help docs/DISK.md words it. Repeatable.",
-            metavar="FAULT",
-        ),
+        option("--fault", "What its disk does wrong, as acidtest help docs/DISK.md words it. Repeatable.", "FAULT"),
     ] = None,
-    port: Annotated[
-        int, typer.Option("--port", help="It is found at this port of 127.0.0.1.", min=1, max=65535)
-    ] = 7583,
-    memory_mb: Annotated[int, typer.Option("--memory-mb", help="Its memory.", metavar="MIB", min=256)] = 1024,
-    cpus: Annotated[int, typer.Option("--cpus", help="How many processors it has.", min=1)] = 1,
-    accelerator: Annotated[
-        str, typer.Option("--accelerator", help="tcg, which emulates its processor, or kvm.", metavar="KIND")
-    ] = "tcg",
+    port: Annotated[int, option("--port", "It is found at this port of 127.0.0.1.", min=1, max=65535)] = 7583,
+    memory_mb: Annotated[int, option("--memory-mb", "Its memory.", "MIB", min=256)] = 1024,
+    cpus: Annotated[int, option("--cpus", "How many processors it has.", min=1)] = 1,
+    accelerator: Annotated[str, option("--accelerator", "tcg, which emulates its processor, or kvm.", "KIND")] = "tcg",
     json: Json = False,
 ) -> None:
     """Make a guest that runs acidtest plug serve on a simulated disk, and switch it on."""
@@ -242,7 +211,6 @@ def _told(name: str, state: str, *, json: bool) -> None:
 
 
 def _planned(file: Path, *, quick: bool, cuts: int | None) -> Plan:
-    from acidtest.experiment import Experiment
 
     def to_cut(whole: Experiment) -> Experiment:
         return whole.to_cut().model_copy(update={} if cuts is None else {"repetitions": cuts})

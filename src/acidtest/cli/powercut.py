@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.cli import complete, fleets, planning, stop_signals
+from acidtest.cli import fleets, planning, stop_signals
+from acidtest.cli.options import Cuts, FleetFile, Json, Only, PerhapsExperimentFile, PerhapsOut, Quick, option
+from acidtest.cli.progress import watching
 from acidtest.cli.report import show_cuts
-from acidtest.cli.run import watching
 from acidtest.errors import BadInput, CellFailed, MachineLacks
 from acidtest.words import counted
 
@@ -26,32 +27,21 @@ if TYPE_CHECKING:
 
 
 def powercut(
-    file: complete.PerhapsExperiment = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Directory of journal and page. A second call resumes.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size.")] = False,
-    cuts: Annotated[
-        int | None,
-        typer.Option("--cuts", help="Cuts of each combination; by default the repetitions.", min=1, max=1000),
-    ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", help="A combination, as the table names it; may be given again.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Make the cut of this seed again.", min=0)] = None,
+    file: PerhapsExperimentFile = None,
+    out: PerhapsOut = None,
+    quick: Quick = False,
+    cuts: Cuts = None,
+    only: Only = None,
+    seed: Annotated[int | None, option("--seed", "Make the cut of this seed again.", min=0)] = None,
     replay: Annotated[
-        Path | None, typer.Option("--replay", help="Only inspect the disk in a state file again.", metavar="STATE.json")
+        Path | None, option("--replay", "Only inspect the disk in a state file again.", "STATE.json")
     ] = None,
     smaller: Annotated[
         int | None,
-        typer.Option(
-            "--smaller", help="Try for about SECONDS to make a history that loses smaller.", min=1, metavar="SECONDS"
-        ),
+        option("--smaller", "Try for about SECONDS to make a history that loses smaller.", "SECONDS", min=1),
     ] = None,
-    fleet: fleets.FleetFile = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
-    ] = False,
+    fleet: FleetFile = None,
+    json: Json = False,
 ) -> None:
     """Cut the power of a simulated disk under each engine, and count acknowledged commits that are lost."""
     from acidtest import powercut as power_cuts

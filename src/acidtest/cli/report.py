@@ -6,6 +6,7 @@ import json as json_
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,17 +16,30 @@ from rich.table import Table
 from rich.text import Text
 
 from acidtest.cli import streams
-from acidtest.cli.journals import opened
+from acidtest.cli.options import Json, Predict, option
 from acidtest.errors import BadInput, cannot_write, not_among
 from acidtest.words import counted
 
 if TYPE_CHECKING:
+    from acidtest.finding import Finding
     from acidtest.journal.models import Journal
+    from acidtest.journal.probe import ProbeRecording
     from acidtest.report.pictures import Picture
+    from acidtest.report.probe import Report as ProbeReport
     from acidtest.report.results import Results
     from acidtest.report.search import SearchResults
 
 PAGE = "report.html"
+
+
+def opened(path: Path) -> Journal:
+    """The journal ``path``, with a line on standard error for each line of it that is damaged. Raises BadInput."""
+    from acidtest.journal import reader
+
+    journal = reader.read(path)
+    for line in journal.damaged:
+        print(f"acidtest: {line.told}", file=sys.stderr)
+    return journal
 
 
 @dataclass(frozen=True)
@@ -40,15 +54,15 @@ class Page:
         """Write each chart as a file into these directories. Raises BadInput."""
         from acidtest.report import pictures
 
-        for option, directory, write in (("--svg", svg, pictures.write_svg), ("--png", png, pictures.write_png)):
+        for flag, directory, write in (("--svg", svg, pictures.write_svg), ("--png", png, pictures.write_png)):
             if directory is None:
                 continue
             if not self.pictures:
-                raise BadInput(f"{option}: the page has no chart", "look at the tables, or run more cells first")
+                raise BadInput(f"{flag}: the page has no chart", "look at the tables, or run more cells first")
             try:
                 files = write(self.pictures, directory, base)
             except OSError as error:
-                raise cannot_write(directory, error, f"name another {option}") from None
+                raise cannot_write(directory, error, f"name another {flag}") from None
             print(f"{counted(len(files), 'chart')} in {directory}", file=sys.stderr)
 
     def show(self, console: Console, *, json: bool) -> None:
@@ -91,10 +105,10 @@ def render(
 
     journal = _based(opened(directory / NAME), base)
     cuts = directory / CUTS
-    for option, factor in (("--rows", down), ("--columns", across)):
+    for flag, factor in (("--rows", down), ("--columns", across)):
         varied = [name for name, levels in journal.header.factors.items() if len(levels) > 1 and name != "workload"]
         if factor is not None and factor not in varied:
-            raise BadInput(not_among(f"{option}: factor", factor, varied))
+            raise BadInput(not_among(f"{flag}: factor", factor, varied))
     if down is not None and down == across:
         raise BadInput(f"--rows and --columns both name {down}", "name two factors")
     sizes = [bytes_of(size) for size in predict]
@@ -191,81 +205,68 @@ def _written(directory: Path, asked: Path | None, write: Callable[[Path, list[Pi
 
 def report(
     directory: Annotated[Path, typer.Argument(help="The directory that acidtest run wrote to.", metavar="DIR")],
-    csv: Annotated[
-        Path | None, typer.Option("--csv", help="Write one row for each cell as CSV; - is standard output.")
-    ] = None,
-    parquet: Annotated[Path | None, typer.Option("--parquet", help="Write one row for each cell as Parquet.")] = None,
+    csv: Annotated[Path | None, option("--csv", "Write one row for each cell as CSV; - is standard output.")] = None,
+    parquet: Annotated[Path | None, option("--parquet", "Write one row for each cell as Parquet.")] = None,
     describe: Annotated[
-        bool, typer.Option("--describe", help="Print type, unit and meaning of each column of --csv and --parquet.")
+        bool, option("--describe", "Print type, unit and meaning of each column of --csv and --parquet.")
     ] = False,
-    rows: Annotated[str | None, typer.Option("--rows", help="The factor whose levels are the rows of a grid.")] = None,
-    columns: Annotated[str | None, typer.Option("--columns", help="The factor whose levels are its columns.")] = None,
-    predict: Annotated[
-        list[str] | None, typer.Option("--predict", help="Predict the rate at this size: 1.8TB. May be repeated.")
-    ] = None,
+    rows: Annotated[str | None, option("--rows", "The factor whose levels are the rows of a grid.")] = None,
+    columns: Annotated[str | None, option("--columns", "The factor whose levels are its columns.")] = None,
+    predict: Predict = None,
     base: Annotated[
         list[str] | None,
-        typer.Option(
-            "--base",
-            help="Another base (= 100) than the experiment's: engine=sqlite. May be repeated.",
-            metavar="FACTOR=LEVEL",
-        ),
+        option("--base", "Another base (= 100) than the experiment's: engine=sqlite. May be repeated.", "FACTOR=LEVEL"),
     ] = None,
     page: Annotated[
-        Path | None, typer.Option("--page", help="Write the page to this file, not to DIR/report.html.", metavar="FILE")
+        Path | None, option("--page", "Write the page to this file, not to DIR/report.html.", "FILE")
     ] = None,
-    svg: Annotated[
-        Path | None, typer.Option("--svg", help="Write each chart as SVG into this directory.", metavar="DIR")
-    ] = None,
-    png: Annotated[
-        Path | None, typer.Option("--png", help="Write each chart as PNG into this directory.", metavar="DIR")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    svg: Annotated[Path | None, option("--svg", "Write each chart as SVG into this directory.", "DIR")] = None,
+    png: Annotated[Path | None, option("--png", "Write each chart as PNG into this directory.", "DIR")] = None,
+    json: Json = False,
 ) -> None:
     """Draw the tables and the page again from the journal; needs no engine, no root, and no right to write there."""
     from acidtest.journal import probe
     from acidtest.journal.reader import CUTS, NAME, SEARCH
+
+    ran, probed, cuts, searched = ((directory / name).exists() for name in (NAME, probe.NAME, CUTS, SEARCH))
+    files = {"--csv": csv, "--parquet": parquet, "--page": page, "--svg": svg, "--png": png}
+    of_runs = {"--rows": rows, "--columns": columns, "--predict": predict}
+    if probed and not ran:
+        _refuse(files, "a probe has one table", "leave {} out, or use --json")
+        show_probe(probe.read(directory / probe.NAME), Console(highlight=False), json=json)
+        return
+    console = Console(stderr=streams.is_taken(json=json, csv=csv, parquet=parquet, page=page), highlight=False)
+    name = CUTS if cuts and not ran else SEARCH if searched and not ran else NAME
+    if describe:
+        _describe(_based(opened(directory / name), base or ()), console, json)
+        return
+    show: Callable[[], Page]
+    if name == CUTS:
+        _refuse({**of_runs, "--base": base}, "power cuts have one table")
+        journal = opened(directory / CUTS)
+        show = partial(show_cuts, journal, directory, console, json=json, page=page)
+    elif name == SEARCH:
+        _refuse(of_runs, "searches have one table")
+        journal = _based(opened(directory / SEARCH), base or ())
+        show = lambda: show_searches(journal, directory, console, json=json, page=page)[1]  # noqa: E731
+    else:
+        rendered = render(directory, rows, columns, predict=predict or (), page=page, base=base or ())
+        journal, show = rendered.results.journal, partial(_show_run, rendered, console, json)
+    _export(journal, csv, parquet)
+    show().draw(svg, png, ", ".join(journal.header.base.values()) or "base")
+
+
+def _refuse(options: Mapping[str, object], why: str, remedy: str = "leave {} out") -> None:
+    """Raise BadInput where one of these options is given."""
+    for flag, given in options.items():
+        if given:
+            raise BadInput(f"{flag}: {why}", remedy.format(flag))
+
+
+def _show_run(rendered: Rendered, console: Console, json: bool) -> Page:
     from acidtest.report.survival_table import print_survival
     from acidtest.report.terminal import print_results
 
-    if (directory / probe.NAME).exists() and not (directory / NAME).exists():
-        for option, given in (("--csv", csv), ("--parquet", parquet), ("--page", page), ("--svg", svg), ("--png", png)):
-            if given:
-                raise BadInput(f"{option}: a probe has one table", f"leave {option} out, or use --json")
-        _report_probe(directory / probe.NAME, json)
-        return
-    console = Console(stderr=streams.is_taken(json=json, csv=csv, parquet=parquet, page=page), highlight=False)
-    cuts = directory / CUTS
-    searched = directory / SEARCH
-    if searched.exists() and not (directory / NAME).exists() and not cuts.exists():
-        for option in (
-            name for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict)) if given
-        ):
-            raise BadInput(f"{option}: searches have one table", f"leave {option} out")
-        journal = _based(opened(searched), base or ())
-        if describe:
-            _describe(journal, console, json)
-            return
-        _export(journal, csv, parquet)
-        _, written = show_searches(journal, directory, console, json=json, page=page)
-        written.draw(svg, png, _named(journal))
-        return
-    if describe:
-        _describe(opened(directory / NAME if (directory / NAME).exists() or not cuts.exists() else cuts), console, json)
-        return
-    if cuts.exists() and not (directory / NAME).exists():
-        for option in (
-            name
-            for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict), ("--base", base))
-            if given
-        ):
-            raise BadInput(f"{option}: power cuts have one table", f"leave {option} out")
-        journal = opened(cuts)
-        _export(journal, csv, parquet)
-        show_cuts(journal, directory, console, json=json, page=page).draw(svg, png, _named(journal))
-        return
-    rendered = render(directory, rows, columns, predict=predict or (), page=page, base=base or ())
-    _export(rendered.results.journal, csv, parquet)
     if json:
         print(json_.dumps(rendered.results.as_json(), indent=2))
     else:
@@ -273,12 +274,7 @@ def report(
         if rendered.results.cuts:
             print_survival(rendered.results.cuts, console)
     rendered.page.show(console, json=json)
-    rendered.page.draw(svg, png, _named(rendered.results.journal))
-
-
-def _named(journal: Journal) -> str:
-    """The base, for a picture that stands alone."""
-    return ", ".join(journal.header.base.values()) or "base"
+    return rendered.page
 
 
 def _export(journal: Journal, csv: Path | None, parquet: Path | None) -> None:
@@ -286,13 +282,10 @@ def _export(journal: Journal, csv: Path | None, parquet: Path | None) -> None:
         return
     from acidtest.report import export
 
-    for option, path, write in (("--csv", csv, export.to_csv), ("--parquet", parquet, export.to_parquet)):
+    for flag, path, write in (("--csv", csv, export.to_csv), ("--parquet", parquet, export.to_parquet)):
         if path:
-            try:
-                with streams.taken(path) as file:
-                    write(journal, file)
-            except OSError as error:
-                raise cannot_write(path, error, f"name another {option}") from None
+            with streams.written(path, flag) as file:
+                write(journal, file)
 
 
 def _describe(journal: Journal, console: Console, json: bool) -> None:
@@ -309,22 +302,23 @@ def _describe(journal: Journal, console: Console, json: bool) -> None:
     console.print(table)
 
 
-def _report_probe(path: Path, json: bool) -> None:
-    from acidtest.journal import probe
-    from acidtest.report.probe import print_report
-    from acidtest.report.probe import report as compute
+def exit_if_severe(severe: Sequence[Finding]) -> None:
+    """End the command with code 1 where a finding is severe, and name the rules."""
+    if severe:
+        names = ", ".join(dict.fromkeys(finding.rule.name for finding in severe))
+        print(f"By these findings the figures are not reliable: {names}. See above.", file=sys.stderr)
+        raise typer.Exit(1)
 
-    recording = probe.read(path)
-    if recording.is_disk_test:
-        from acidtest.report.disk_test import as_json, print_disk_test
 
-        if json:
-            print(json_.dumps(as_json(recording), indent=2))
-        else:
-            print_disk_test(recording, Console(highlight=False))
-        return
-    summary = compute(recording)
+def show_probe(recording: ProbeRecording, console: Console, *, json: bool) -> ProbeReport | None:
+    """Print a probe, or JSON; the report of it, None of a disk test."""
+    from acidtest.report import disk_test, probe
+
+    summary = None if recording.is_disk_test else probe.report(recording)
     if json:
-        print(json_.dumps(summary.as_json(), indent=2))
+        print(json_.dumps(summary.as_json() if summary else disk_test.as_json(recording), indent=2))
+    elif summary:
+        probe.print_report(summary, console)
     else:
-        print_report(summary, Console(highlight=False))
+        disk_test.print_disk_test(recording, console)
+    return summary

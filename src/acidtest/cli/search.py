@@ -13,22 +13,22 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, planning, stop_signals
-from acidtest.cli.devices import Erase, UseDevice
-from acidtest.cli.report import show_searches
-from acidtest.cli.run import Bars, Lines
+from acidtest.cli.options import Erase, ExperimentFile, Json, PerhapsOut, Quick, RetryFailed, UseDevice, option
+from acidtest.cli.progress import Bars, Lines
+from acidtest.cli.report import exit_if_severe, show_searches
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput, MachineLacks
 from acidtest.words import counted
 
 if TYPE_CHECKING:
-    from acidtest.conductor import Wanted
+    from acidtest.conductor.search import Wanted
     from acidtest.experiment import Experiment
     from acidtest.journal.models import Recording
     from acidtest.plan import Plan
 
 
 def search(
-    file: complete.Experiment,
+    file: ExperimentFile,
     limit: Annotated[
         str | None,
         typer.Option(
@@ -39,21 +39,18 @@ def search(
             autocompletion=complete.limits,
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Directory of journal and page. A second call resumes.")
-    ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only say which runs it takes and how long.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size.")] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run runs again that could not run.")] = False,
+    out: PerhapsOut = None,
+    plan: Annotated[bool, option("--plan", "Only say which runs it takes and how long.")] = False,
+    quick: Quick = False,
+    retry_failed: RetryFailed = False,
     use_device: UseDevice = None,
     erase: Erase = None,
     fleet: Annotated[Path | None, typer.Option("--fleet", hidden=True)] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """Find the highest rate that holds a limit of latency, and draw latency against load."""
-    from acidtest import conductor
+    from acidtest.conductor.admission import Devices
+    from acidtest.conductor.search import search as search_rates
 
     if fleet is not None:
         raise BadInput(
@@ -71,10 +68,8 @@ def search(
         console.print(line, style="dim", markup=False)
     progress = _Progress(planned)
     with stop_signals.leaving(stop_signals.GOES_ON), _watching(console, planned, progress) as watcher:
-        devices = conductor.Devices.named(use_device or [], erase or [])
-        outcome = conductor.search(
-            planned, file, out, watcher, progress.decide, retry_failed=retry_failed, devices=devices
-        )
+        devices = Devices.named(use_device or [], erase or [])
+        outcome = search_rates(planned, file, out, watcher, progress.decide, retry_failed=retry_failed, devices=devices)
     found, page = show_searches(outcome.journal, out, console, json=json, waivers=planned.experiment.waive)
     broken = [line.search.broken for line in found.lines if line.search.broken]
     if any(one.status == "failed" for one in broken):
@@ -83,10 +78,7 @@ def search(
     if broken:
         print("A run is invalid, and without it nothing can be decided: see above.", file=sys.stderr)
         raise typer.Exit(1)
-    if found.severe:
-        names = ", ".join(dict.fromkeys(finding.rule.name for finding in found.severe))
-        print(f"By these findings the figures must not be believed: {names}. See above.", file=sys.stderr)
-        raise typer.Exit(1)
+    exit_if_severe(found.severe)
     if page.unwritten:
         raise typer.Exit(MachineLacks.exit_code)
 
@@ -181,7 +173,7 @@ class _Progress:
     def decide(self, recordings: Sequence[Recording]) -> Wanted | None:
         """The next run of the combination that ``recordings`` are of."""
         from acidtest.analysis.search import replayed
-        from acidtest.conductor import Wanted
+        from acidtest.conductor.search import Wanted
 
         found = replayed(recordings, self._asked, self._judge)
         if recordings:

@@ -44,7 +44,7 @@ _command = _Command()
 
 
 @contextmanager
-def heeded() -> Iterator[None]:
+def handled() -> Iterator[None]:
     """A first signal raises Stopped; a second one, while all is released, says so; a third one ends at once.
 
     A signal that is ignored, as of a program in the background or behind nohup, stays ignored.
@@ -54,7 +54,7 @@ def heeded() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in NAMES}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
-            signal.signal(number, _heed)
+            signal.signal(number, _handle)
     try:
         yield
     finally:
@@ -80,7 +80,7 @@ def left() -> str:
     return f"{_command.leaves}: {shlex.join(['acidtest', *sys.argv[1:]])}"
 
 
-def _heed(number: int, frame: FrameType | None) -> None:
+def _handle(number: int, frame: FrameType | None) -> None:
     _command.signals += 1
     if _command.signals == 1:
         raise Stopped(number)

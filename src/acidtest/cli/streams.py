@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 from rich.cells import cell_len
 
-from acidtest.errors import BadInput, OutputLost
+from acidtest.errors import BadInput, OutputLost, cannot_write
 
 STDOUT = Path("-")  # as an option that takes a file
 
@@ -64,6 +64,16 @@ def taken(path: Path) -> Iterator[Path]:
         yield file
         sys.stdout.flush()
         sys.stdout.buffer.write(file.read_bytes())
+
+
+@contextmanager
+def written(path: Path, option: str) -> Iterator[Path]:
+    """As ``taken``, of a file that must be written. Raises BadInput, which names the ``option``, where it cannot be."""
+    try:
+        with taken(path) as file:
+            yield file
+    except OSError as error:
+        raise cannot_write(path, error, f"name another {option}") from None
 
 
 def is_taken(*, json: bool, **given: Path | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -25,7 +26,7 @@ PAGES = frozenset(("page-size-differs", "buffers-smallest", "buffers-classic", "
 QUESTIONS = {  # of acidtest.question, those that may answer it: what they ask here, and what makes the answer fair
     "build": (
         "Is one of these slower than another?",
-        "With one promise of a commit, page caches of one size, on one drive, repeated in an order drawn by lot.",
+        "With one promise of a commit, page caches of one size, on one drive, repeated in random order.",
     ),
     "page-and-cache": (
         "Which page size and which page cache?",
@@ -37,7 +38,7 @@ QUESTIONS = {  # of acidtest.question, those that may answer it: what they ask h
     ),
     "highest-rate": (
         "Which of these configurations reaches the higher rate?",
-        "With what the sides differ in written under [factors], and all else alike, in an order drawn by lot.",
+        "With what the sides differ in written under [factors], and all else alike, in random order.",
     ),
 }
 
@@ -46,7 +47,7 @@ def instead(bench: Bench, findings: Sequence[Finding], *, whole: bool) -> Instea
     """The experiment that answers what the kit asks; with ``whole`` its text too, unless none can be made here. None
     where no engine of the kit is one that acidtest can run or reach."""
     spoken = {one.rule.name for one in findings if one.severity != "note" and not one.waiver}
-    by_side = {named(side, bench.sides): _word(side) for side in bench.sides if side.engine}
+    by_side = {named(side, bench.sides): _word(side) for side in _with_printed_versions(bench)}
     named_so = list(dict.fromkeys(filter(None, by_side.values())))[:ENGINES_MAX]
     if not named_so:
         return None
@@ -68,6 +69,18 @@ def instead(bench: Bench, findings: Sequence[Finding], *, whole: bool) -> Instea
     if lacking and name == "build":
         why += f" Without {', '.join(dict.fromkeys(lacking))}, which acidtest does not run."
     return Instead(asks, why, shlex.join([*command, "--yes"]), text)
+
+
+def _with_printed_versions(bench: Bench) -> list[Side]:
+    """The sides with an engine, else one for each engine of the results; where no file of a side shows its version, in
+    the only one that its results print."""
+    printed: dict[str, set[str]] = defaultdict(set)
+    for one in bench.measured:
+        if one.engine and (version := VERSION.search(one.parameters.get("version", ""))):
+            printed[one.engine].add(version[0])
+    sides = [side for side in bench.sides if side.engine] or [Side(engine, engine) for engine in printed]
+    only = {engine: min(versions) for engine, versions in printed.items() if len(versions) == 1}
+    return [replace(side, version=side.version or only.get(side.engine or "", "")) for side in sides]
 
 
 def _text(question: str, words: Sequence[str]) -> str:

@@ -16,8 +16,8 @@ import typer
 from rich.console import Console
 
 from acidtest.cli import complete, planning, stop_signals
-from acidtest.cli.devices import Erase, UseDevice
-from acidtest.cli.run import watching
+from acidtest.cli.options import Erase, ExperimentFile, Json, Quick, UseDevice, option
+from acidtest.cli.progress import watching
 from acidtest.errors import BadInput, not_among
 
 if TYPE_CHECKING:
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 
 def trace(
-    file: complete.Experiment,
-    quick: Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size.")] = False,
+    file: ExperimentFile,
+    quick: Quick = False,
     engine: Annotated[
         list[str] | None,
-        typer.Option("--engine", help="This engine only.", metavar="ID", autocompletion=complete.engines),
+        option("--engine", "This engine only.", "ID", complete.engines),
     ] = None,
-    cell: Annotated[list[str] | None, typer.Option("--cell", help="This combination only.", metavar="ID")] = None,
-    transactions: Annotated[int, typer.Option("--transactions", help="Transactions of each combination.", min=1)] = 100,
+    cell: Annotated[list[str] | None, option("--cell", "This combination only.", "ID")] = None,
+    transactions: Annotated[int, option("--transactions", "Transactions of each combination.", min=1)] = 100,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep the recordings here; databases lie here meanwhile.")
     ] = None,
     use_device: UseDevice = None,
     erase: Erase = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Watch the system calls of each combination of an experiment: files, flags, writes and flushes of a commit.
 
@@ -47,17 +47,22 @@ def trace(
     Firebird the engine's own trace is read too: each statement with its times and pages.
     Without --out databases lie in a directory that is made here and removed in the end.
     """
-    from acidtest import conductor
+    from acidtest.conductor.admission import Devices
+    from acidtest.conductor.run import run
+    from acidtest.experiment.program import refusal
     from acidtest.report.calls import as_json, print_calls
 
-    planned = _few(planning.planned(file, quick=quick).experiment, transactions)
+    asked = planning.planned(file, quick=quick).experiment
+    if asked.program is not None:
+        raise refusal(file, "only the calls of an engine that acidtest starts can be watched")
+    planned = _few(asked, transactions)
     chosen = _chosen(planned, engine or [], cell or [])
     _refuse_unseen(chosen, file)
     console = Console(stderr=json, highlight=False)
-    devices = conductor.Devices.named(use_device or [], erase or [])
+    devices = Devices.named(use_device or [], erase or [])
     leaves = stop_signals.GOES_ON if out is not None else stop_signals.NOTHING_KEPT
     with stop_signals.leaving(leaves), _directory(out) as where, watching(console) as watcher:
-        outcome = conductor.run(chosen, file, where, watcher, devices=devices)
+        outcome = run(chosen, file, where, watcher, devices=devices)
     order = {one.id: position for position, one in enumerate(chosen.combinations())}
     recordings = sorted(
         (one for one in outcome.journal.recordings if one.cell in order), key=lambda one: order[one.cell]

@@ -80,7 +80,7 @@ class Conductor(ABC):
 
         What has been yielded as ended is on the drive when the generator is resumed. Closing it ends the run: all that
         the conductor has made is released then, also in mid-run. A cell that cannot run is a recording with status
-        ``failed``; DiskFull, OSError and what ``failing.py`` raises end a run in which no further cell could run.
+        ``failed``; DiskFull, OSError and what ``fatal_errors.py`` raises end a run in which no further cell could run.
         """
 
     @abstractmethod

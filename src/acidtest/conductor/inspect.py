@@ -28,7 +28,7 @@ from acidtest.engine.inspection import Looked, Scan
 from acidtest.engine.sqlite import inspection as sqlite
 from acidtest.errors import BadInput, CellFailed, told
 from acidtest.experiment import server_of
-from acidtest.experiment.reader import INSPECTED
+from acidtest.experiment.servers import INSPECTED
 from acidtest.families import FIREBIRD, SERVERS, SQLITE
 from acidtest.formats import firebird_header
 from acidtest.journal.inspected import Inspected, Reading, ReadPass

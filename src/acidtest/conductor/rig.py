@@ -15,7 +15,7 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from acidtest.engine.base import ProcessStarter
-from acidtest.errors import CellFailed, MachineLacks
+from acidtest.errors import CellFailed
 from acidtest.files import find_rig
 from acidtest.journal.protocol import (
     EVENT,
@@ -41,16 +41,6 @@ class Refused(CellFailed):
 
 class DiskFull(Refused):
     """The place ran out of space; going on would fail every further cell."""
-
-
-def rig_version() -> str:
-    """Its name and version: ``acidtest-rig 0.1.0 (SQLite 3.50.4)``. Raises MachineLacks when it does not start."""
-    try:
-        return subprocess.run(
-            [find_rig(), "--version"], capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=120
-        ).stdout.strip()
-    except (OSError, subprocess.SubprocessError) as error:
-        raise MachineLacks(f"does not start: {error}", "install acidtest again") from None
 
 
 class Working(Protocol):

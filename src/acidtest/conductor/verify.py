@@ -15,6 +15,7 @@ from acidtest.conductor.workload_description import described
 from acidtest.engine import DURABILITY_LEVELS, Engine, catalogue
 from acidtest.errors import AcidtestError, BadInput, Problems, not_among
 from acidtest.experiment import Experiment
+from acidtest.experiment.program import refusal
 from acidtest.place import check as check_place
 from acidtest.plan import Cell, Plan, Tell, check_effect
 from acidtest.plan import search as of_search
@@ -53,6 +54,9 @@ def verify(plan: Plan, where: Path) -> None:
 
 def _verify(plan: Plan, where: Path, problems: Problems, *, effects: bool) -> None:
     """Add to ``problems``. Effects are no part of it where something amiss, left out of the plan, may have had them."""
+    if plan.experiment.program is not None and plan.cuts is False:
+        problems.add(refusal(where, "no rate is measured of a program"))
+        return
     before = Problems()
     engines = _engines(plan, where, before)
     _levels(plan, where, before)
@@ -64,9 +68,6 @@ def _verify(plan: Plan, where: Path, problems: Problems, *, effects: bool) -> No
             check_effect(plan, str(where), lambda cuts: reached_by(whole.to_cut() if cuts else whole.to_run(), cuts))
     if plan.experiment.search is not None:
         of_search.check(plan, str(where), problems)
-    if plan.experiment.program is not None and plan.cuts is False:
-        why = "[program] is for power cuts, and no rate is measured of a program"
-        problems.add(BadInput(f"{where}: {why}", f"acidtest powercut {where} --out DIR"))
     machines.check(plan, engines, where, problems)
     complaints = _complaints(plan, engines)
     excludable = _leaves_something(plan, {one.excluding for one in complaints if one.excluding})
@@ -172,7 +173,7 @@ def _of_settings(plan: Plan, cell: Cell, engine: Engine, engines: Iterable[Engin
             others_have = any(
                 name in one.setting_specs() for one in engines if one.family == engine.family and one is not engine
             )
-            yield Complaint(error.message, error.remedy or "mend it, or leave it out", of_engine if others_have else ())
+            yield Complaint(error.message, error.remedy or "correct or remove it", of_engine if others_have else ())
     if error := _refusal(partial(engine.durability, cell.durability, right)):
         # Of the factors that set something of this engine, those that the engine complains of.
         named = {f"{engine.family}.{name}" for name in right if name in error.message}

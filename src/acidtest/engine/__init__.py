@@ -1,7 +1,7 @@
 """Engines: install, create, adopt a loaded template, read back the settings in force.
 
-``base.py`` is the contract; beside it one module an engine, which also says where the engine comes from;
-``catalogue.py`` gathers them. For engines that are brought: ``install.py``, ``archives.py`` (Maven), ``libraries.py``.
+``base.py`` is the contract; a package for each family keeps it, and says where its engines come from; ``catalogue.py``
+gathers them. For engines that are brought: ``install.py``, ``archives.py`` (Maven), ``libraries.py``.
 """
 
 from acidtest.engine.base import DURABILITY_LEVELS, Durability, Engine, Instance, Launcher, Offer, SettingSpec

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import http.client
 import os
-import urllib.error
-import urllib.request
 import xml.etree.ElementTree as tree
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +43,9 @@ def maven(group: str, artifact: str, version: str, target_file: Path) -> None:
 @contextmanager
 def reaching(what: str, otherwise: str) -> Iterator[None]:
     """Raise MachineLacks, that says ``what`` failed and what to do, for all that may go wrong with the network."""
+    import http.client
+    import urllib.error
+
     try:
         yield
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ValueError) as error:
@@ -55,6 +55,9 @@ def reaching(what: str, otherwise: str) -> Iterator[None]:
 
 def _published(url: str) -> tuple[str, str]:
     """The strongest checksum beside ``url``: its kind, and its hexadecimal digits."""
+    import urllib.error
+    import urllib.request
+
     for kind in ("sha256", "sha1"):
         try:
             with urllib.request.urlopen(f"{url}.{kind}", timeout=SILENCE_S) as answer:
@@ -68,6 +71,8 @@ def _published(url: str) -> tuple[str, str]:
 
 def fetch(url: str, target: Path, kind: str) -> str:
     """Write what ``url`` gives to ``target`` and return its checksum of this ``kind``. Raises what urllib raises."""
+    import urllib.request
+
     digest = hashlib.new(kind)
     with urllib.request.urlopen(url, timeout=SILENCE_S) as answer, target.open("wb") as file:
         while chunk := answer.read(CHUNK_BYTES):

@@ -18,8 +18,8 @@ from acidtest.engine.foreign import Address, ForeignServer
 from acidtest.engine.inspection import ServerLooks
 from acidtest.engine.replication import Replication, no_replica
 from acidtest.errors import BadInput, not_among
-from acidtest.experiment.names import BUILD
 from acidtest.families import product_of_engine
+from acidtest.names import BUILD
 
 ENGINES: tuple[Callable[[], list[Engine]], ...] = (sqlite.engines, firebird.engines, mysql.engines, postgres.engines)
 SERVERS: Mapping[str, Callable[[str, Address], ForeignServer]] = {  # by family

@@ -11,14 +11,16 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from acidtest.engine.base import Durability, Engine, Instance, Offer, filled
 from acidtest.engine.compare import Answers, spoken
 from acidtest.errors import BadInput
-from acidtest.experiment.wire import Wire
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target, Tls
+
+if TYPE_CHECKING:
+    from acidtest.experiment.models import Wire
 
 MARK = "made_by_acidtest"
 # Settings of acidtest's sessions, which it has whatever the server's are.

@@ -1,6 +1,5 @@
 """The experiment: the user's TOML file as typed models, with errors that name file, key and remedy."""
 
-from acidtest.experiment.model import Scalar
 from acidtest.experiment.models import (
     Experiment,
     GrowthSpec,
@@ -10,7 +9,8 @@ from acidtest.experiment.models import (
 )
 from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.program import ProgramLevel, ProgramSpec
-from acidtest.experiment.reader import complaint, parse, read, server_of
+from acidtest.experiment.reader import complaint, parse, read
+from acidtest.experiment.servers import server_of
 from acidtest.experiment.sizes import Size, size_of
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "PlaceSpec",
     "ProgramLevel",
     "ProgramSpec",
-    "Scalar",
     "SearchSpec",
     "Size",
     "complaint",

@@ -10,12 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SecretStr, field_validator
 
 from acidtest.errors import BadInput
-from acidtest.experiment.model import Model, Scalar
-from acidtest.experiment.places import PlaceSpec
+from acidtest.experiment.places import PlaceSpec, acts_at_cuts_only
 from acidtest.experiment.program import ProgramSpec
-from acidtest.experiment.wire import Wire
 from acidtest.journal.protocol import Tls
-from acidtest.keys import PERCENT, Form, Unset
+from acidtest.keys import PERCENT, Form, Model, Scalar, Unset
 from acidtest.limits import Limit, limit_of
 from acidtest.workload import AnyWorkload, own_keys
 
@@ -28,6 +26,17 @@ class Level(Model):
         default_factory=dict,
         description="The level sets each of these: workload keys, FAMILY.SETTING and place.KEY.",
     )
+
+
+Crypt = Literal["Required", "Enabled", "Disabled"]  # as firebird.conf has it of WireCrypt
+
+
+class Wire(Model):
+    """That a session of Firebird must be encrypted or must not be, or takes what the server has; and whether it is
+    compressed."""
+
+    crypt: Crypt
+    compression: bool
 
 
 class ServerSpec(Model):
@@ -65,11 +74,11 @@ class GrowthSpec(Model):
     )
     statistics: bool = Field(default=True, description="Statistics of tables and indexes are taken at each size.")
     held_out: Annotated[
-        list[str], Form("as sizes, each above all of them"), Unset("nothing is foretold before it is measured")
+        list[str], Form("as sizes, each above all of them"), Unset("nothing is predicted before it is measured")
     ] = Field(
         default=[],
         exclude_if=lambda sizes: not sizes,  # so that the digest is the one of before there was such a key
-        description="These sizes are measured last, each after its rate was foretold from the others and written down.",
+        description="These sizes are measured last, each after its rate was predicted from the others and recorded.",
     )
 
 
@@ -211,6 +220,18 @@ class Experiment(Model):
     def machines(self) -> int:
         """From how many the load of a cell comes."""
         return self.load.machines if self.load else 1
+
+    @property
+    def asks_for_cuts(self) -> bool:
+        """Whether its place, or a level, has something that acts at a power cut only."""
+        fixed = {f"place.{key}": getattr(self.place, key) for key in PlaceSpec.model_fields}
+        sets = [fixed, *(level.set for levels in self.factors.values() for level in levels)]
+        return any(
+            acts_at_cuts_only(target.removeprefix("place."), value)
+            for targets in sets
+            for target, value in targets.items()
+            if target.startswith("place.")
+        )
 
     def to_run(self) -> Experiment:
         """Without the workload of power cuts, where there are others: that is for ``acidtest powercut``."""

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from acidtest.experiment.model import Model
 from acidtest.journal.models import DiskFailure
-from acidtest.keys import BYTES, KIB, MIB, SECONDS, Form, Unset
+from acidtest.keys import BYTES, KIB, MIB, SECONDS, Form, Model, Unset
 
 
 class PlaceSpec(Model):
@@ -281,6 +280,15 @@ def keys_of(deciding: tuple[object, ...]) -> frozenset[str]:
     for key in values.keys() - known:
         values[key] = PlaceSpec.model_fields[key].default  # it decides nothing where it means nothing
     return frozenset(key for key in known if all(need.met(values) for need in NEEDS.get(key, ())))
+
+
+def acts_at_cuts_only(key: str, value: object) -> bool:
+    """Whether ``value`` of this key of ``[place]`` asks for something that only ``acidtest powercut`` does."""
+    if key == "disk_faults":
+        return any(part.split()[:1] == ["tear"] for part in str(value).split(","))
+    if key == "kind":
+        return value == "machine"
+    return key in OF_CUTS and value != PlaceSpec.model_fields[key].default
 
 
 def without_cuts(faults: str) -> str:

@@ -5,16 +5,17 @@ What its commands are given is in docs/YOUR-PROGRAM.md; ``acidtest.engine.progra
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from acidtest.experiment.model import Model
-from acidtest.experiment.names import BUILD
+from acidtest.errors import BadInput
 from acidtest.experiment.reading import Reading, shown
-from acidtest.keys import MIB, SECONDS, Form, Unset
+from acidtest.keys import MIB, SECONDS, Form, Model, Unset
+from acidtest.names import BUILD
 
 KIND = "program"  # of its workload, which no file names
 ONLY_LEVEL = "as-it-is"  # of a program without [program.durability]
@@ -106,6 +107,16 @@ class ProgramSpec(Model):
     def levels(self) -> Mapping[str, ProgramLevel]:
         """By name, at least one."""
         return self.durability or {ONLY_LEVEL: ProgramLevel()}
+
+
+def refusal(file: Path, why: str) -> BadInput:
+    """The error of a command that is for engines alone and was given a file with ``[program]``, with what to do."""
+    quoted = shlex.quote(str(file))
+    return BadInput(
+        f"{file}: [program] is for power cuts, and {why}",
+        f"acidtest powercut {quoted} --out DIR cuts its power; to run it yourself, make a disk that stays with "
+        "acidtest disk create NAME: acidtest disk status NAME shows the writes and flushes that reached it",
+    )
 
 
 def take(reading: Reading, written: dict[str, Any], base: Path) -> None:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
-from pydantic import SecretStr, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from acidtest import families, registered_builds
+from acidtest import registered_builds
 from acidtest.errors import BadInput, Problems, nearest, not_among
-from acidtest.experiment import encryption, program, wire
-from acidtest.experiment.models import Experiment, GrowthSpec, LoadSpec, SearchSpec, ServerSpec
-from acidtest.experiment.names import BUILD, EXPERIMENT, SCHEMA, SHOWN
+from acidtest.experiment import program
+from acidtest.experiment.models import Experiment, GrowthSpec, LoadSpec, SearchSpec
 from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.reading import Reading, cut, shown
-from acidtest.experiment.short_forms import TOP_KEYS, BuildForm, LevelForm, ServerForm, keys_in
+from acidtest.experiment.servers import server_table
+from acidtest.experiment.short_forms import TOP_KEYS, BuildForm, LevelForm, keys_in
 from acidtest.experiment.sizes import check_ascending, check_held_out, size_of
-from acidtest.families import FAMILIES, FIREBIRD, PRODUCTS, SERVERS, Family
+from acidtest.families import FAMILIES, PRODUCTS, SERVERS
 from acidtest.files import refuse_foreign_bytes
 from acidtest.journal.models import SIZE
+from acidtest.names import BUILD, EXPERIMENT, SHOWN
 from acidtest.workload import (
     BY_KIND,
     KINDS,
@@ -74,7 +72,7 @@ def parse(
     try:
         written = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise reading.bad(f"not TOML: {error}", "mend that line") from None
+        raise reading.bad(f"not TOML: {error}", "correct that line") from None
     written = reading.known_keys("", written, TOP_KEYS)
     small = written.pop("quick", None)
     if quick:
@@ -170,11 +168,6 @@ def _normalise(reading: Reading, written: dict[str, Any], base: Path) -> dict[st
     return plain
 
 
-def _keys(table: Any) -> set[str]:
-    """Of what should be a table."""
-    return set(table) if isinstance(table, dict) else set()
-
-
 def _workloads(reading: Reading, written: dict[str, Any], base: Path) -> dict[str, Any]:
     """By name. A table that is none stands in as one of the first kind, for others may name it."""
     if "program" in written:
@@ -229,7 +222,7 @@ def _settings(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     with reading.gather():
         given = reading.table("settings", written.get("settings", {}))
-        for name in _keys(written.get("servers")) & given.keys() - FAMILIES.keys():
+        for name in _table(written.get("servers")).keys() & given.keys() - FAMILIES.keys():
             reading.refuse(
                 f"settings.{cut(name)}: settings are named after a family of engines, and {cut(name)} is a server",
                 f"write {' or '.join(f'[settings.{family}]' for family in SERVERS)}, after the scheme of its URL",
@@ -271,7 +264,7 @@ def _factors(reading: Reading, plain: dict[str, Any], written: dict[str, Any]) -
             remedy = f"write {name} = {one} above the first table, or {name} = {several} under [factors]"
             reading.refuse(f"no {name}", remedy)
     factors.update({name: levels for name, levels in given.items() if name not in factors})
-    servers = _keys(written.get("servers"))
+    servers = _table(written.get("servers")).keys()
     named = _Named(plain["workload"].keys(), servers)
     by_factor: dict[str, Any] = {}
     for name, levels in factors.items():
@@ -345,7 +338,7 @@ def _servers(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
             with reading.gather():
                 if not reading.check_name(f"servers.{cut(name)}", name, SHOWN):
                     continue
-                if server := _server(reading, f"servers.{cut(name)}", name, table):
+                if server := server_table(reading, f"servers.{cut(name)}", name, table):
                     servers[name] = server
     return servers
 
@@ -392,103 +385,6 @@ def _take_kept(reading: Reading, plain: dict[str, Any]) -> None:
         with reading.gather():
             if (there := registered_builds.find(name)) is not None:
                 plain["engines"][name] = {"family": there.family, "path": there.path, "mode": there.mode or None}
-
-
-INSPECTED = "inspect"
-FIRST_SERVER = "mine"  # as acidtest init calls it, so that one password serves all commands
-
-
-def server_of(url: str, shown_as: str) -> ServerSpec:
-    """A server by its URL alone, as ``acidtest inspect`` is given it. Its password may also stand in
-    ``$ACIDTEST_PASSWORD_INSPECT`` or ``_MINE``. Errors call it ``shown_as``. Raises BadInput."""
-    key = f"servers.{INSPECTED}"
-    authority, *behind = re.split("[/?#]", url.partition("://")[2], maxsplit=1)
-    if "@" not in authority and any("@" in part for part in behind):
-        # The part that would be complained of may be of a password.
-        raise BadInput(f"{shown_as}: its user or password holds a / or ? or #", "write it as %2F, %3F or %23")
-    try:
-        made = _server(Reading(shown_as, Problems()), key, INSPECTED, {"url": url})
-    except BadInput as error:
-        message = error.message.replace(f"{key}.url: ", "")
-        if " is no URL: " in message:  # with the part that is wrong, which may be of a password
-            message = f"{shown_as}: cannot be read as a URL"
-        raise BadInput(message, error.remedy) from None
-    assert made is not None  # there is a url
-    return ServerSpec.model_validate(made)
-
-
-def _server(reading: Reading, key: str, name: str, given: Any) -> dict[str, Any] | None:
-    """A connection URL, taken apart. Its password may also stand in ``$ACIDTEST_PASSWORD_NAME``.
-
-    None where the URL seems to stand under a key that is not known.
-    """
-    table = reading.known_keys(key, reading.table(key, given), keys_in(ServerForm))
-    form = f"write it as {' or '.join(f'{scheme}://USER@HOST:PORT/DATABASE' for scheme in SERVERS)}"
-    if not isinstance(table.get("url"), str):
-        if "url" not in table and f"{key}.url" in reading.meant:
-            return None
-        raise reading.bad(f"{key}: has no url", form)
-    try:
-        url = urlsplit(table["url"])
-        port = url.port
-    except ValueError as error:
-        raise reading.bad(f"{key}.url: is no URL: {error}", form) from None
-    family = families.of_word(url.scheme)
-    if family is None or family.server_port is None:
-        raise reading.bad(not_among(f"{key}.url: scheme", url.scheme, SERVERS), form)
-    database = _database(family, url)
-    at = f"{reading.where}: {key}.url"
-    known = (*encryption.PARAMETERS.get(family.name, ()), *wire.PARAMETERS.get(family.name, ()))
-    parameters = _parameters(at, url, (*(("host",) if family.server_sockets else ()), *known))
-    # As libpq has it: a socket cannot stand where a host does.
-    host = parameters.get("host", url.hostname or "")
-    for part, what in ((host, "host"), (url.username, "user"), (database, "database")):
-        if not part:
-            raise reading.bad(f"{key}.url: names no {what}", form)
-    if not family.server_schemas and "schema" in table:
-        why = f"{family.products[0].title} has none: the URL's database is where tables go"
-        raise reading.bad(f"{key}.schema: {why}", "leave it out")
-    if isinstance(schema := table.get("schema"), str):
-        reading.check_name(f"{key}.schema", schema, SCHEMA)
-    named = (name, FIRST_SERVER) if name == INSPECTED else (name,)
-    told = (os.environ.get(f"ACIDTEST_PASSWORD_{one.upper()}") for one in named)
-    password = unquote(url.password) if url.password else next((one for one in told if one is not None), None)
-    return {
-        "family": family.name,
-        "host": host,
-        "port": port or family.server_port,
-        "user": unquote(url.username or ""),
-        "password": SecretStr(password) if password is not None else None,
-        "database": database,
-        "tls": encryption.asked(at, family.name, parameters, host),
-        "wire": wire.asked(at, family.name, parameters),
-        "schema_name": None if isinstance(schema, str) and SCHEMA.complaint(schema) else schema,
-    }
-
-
-def _database(family: Family, url: SplitResult) -> str:
-    """The database of a connection URL. Firebird's is an alias or a path. A path is absolute, for nobody knows to which
-    folder of the server another belongs; one of Windows begins with its drive."""
-    if family.name != FIREBIRD.name:
-        return unquote(url.path.strip("/"))
-    path = unquote(url.path).lstrip("/")
-    of_windows = path[1:2] == ":"
-    return f"/{path}" if "/" in path and not of_windows else path
-
-
-def _parameters(where: str, url: SplitResult, known: Collection[str]) -> dict[str, str]:
-    """What stands behind the ``?`` of a connection URL. Raises BadInput for what is not among ``known``."""
-    parameters = parse_qs(url.query, keep_blank_values=True)
-    for name, values in parameters.items():
-        if len(values) > 1:
-            raise BadInput(f"{where}: {name} stands there twice", "leave one out")
-        if name not in known:
-            raise BadInput(f"{where}: {name}: is no parameter that acidtest follows", "leave it out")
-    if url.fragment:
-        raise BadInput(
-            f"{where}: #{url.fragment}: has no meaning in a connection URL", "write # as %23, or leave it out"
-        )
-    return {name: values[0] for name, values in parameters.items()}
 
 
 class _Named(NamedTuple):
@@ -547,7 +443,7 @@ def _level(reading: Reading, factor: str, at: str, level: Any, named: _Named) ->
     if "workload" in settings and settings["workload"] not in named.workloads:
         asked = cut(str(settings["workload"]))
         raise reading.bad(
-            not_among(f"{at}: workload", asked, named.workloads), f"add a table [workload.{asked}] or mend the name"
+            not_among(f"{at}: workload", asked, named.workloads), f"add a table [workload.{asked}] or correct the name"
         )
     if wrong := SHOWN.complaint(name):
         raise reading.bad(f"{at}: found {shown(name)}, {wrong}", remedy)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acidtest.errors import BadInput, Problems, nearest, not_among
-from acidtest.experiment.names import NameRule
+from acidtest.names import NameRule
 
 SHOWN_MAX = 60  # characters of what was found
 

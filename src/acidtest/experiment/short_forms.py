@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from acidtest.experiment.model import Model, Scalar
 from acidtest.experiment.models import Experiment, Level
-from acidtest.keys import Form, Unset
+from acidtest.keys import Form, Model, Scalar, Unset
 
 
 class TopForm(Model):

@@ -29,13 +29,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from acidtest.conductor import Exploring, Loading, admission
+from acidtest.conductor import admission
 from acidtest.conductor.base import Conductor, Ended, Steps
 from acidtest.conductor.conduct import at_work, leasing, no_room_told
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.output import make_directory
 from acidtest.conductor.probe import probe
 from acidtest.conductor.run import conductor_of
+from acidtest.conductor.watcher import Exploring, Loading
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
 from acidtest.files import fsync_path, state_directory

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from acidtest.errors import BadInput, Problems, not_among
 from acidtest.experiment import complaint
-from acidtest.experiment.model import Model
+from acidtest.keys import Model
 
 MEANS = ("address", "ssh", "slurm", "kubernetes", "local")
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ctypes.util
 import struct
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from acidtest.formats.window import Raw, Window, unpack
@@ -17,6 +18,7 @@ from acidtest.formats.window import Raw, Window, unpack
 MACHINES = {3: "x86", 62: "x86-64", 183: "aarch64", 40: "arm", 243: "riscv", 21: "ppc64", 22: "s390x"}
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NEEDED, DT_STRTAB = 1, 5
+LOADER_CACHE = Path("/etc/ld.so.cache")
 SEGMENTS_MAX, DYNAMIC_MAX = 1_000, 10_000  # that are looked at; a server has a dozen and some fifty
 
 
@@ -131,25 +133,27 @@ def _text(raw: Raw, at: int) -> str:
     return raw[at:end].decode(errors="replace")
 
 
-def loadable(otherwise: Iterable[str] = ()) -> dict[str, Path]:
+def loadable(otherwise: Iterable[str] = ()) -> Mapping[str, Path]:
     """Names that the dynamic loader finds, with their files; see ldconfig(8).
 
     Where there is no ldconfig, those of ``otherwise`` that it finds, without their folders.
     """
-    libraries: dict[str, Path] = {}
     for ldconfig in ("/sbin/ldconfig", "/usr/sbin/ldconfig"):
         if Path(ldconfig).exists():
-            listed = subprocess.run(
-                [ldconfig, "-p"], capture_output=True, encoding="utf-8", errors="replace", check=False
-            ).stdout
-            for line in listed.splitlines():
-                name, arrow, path = line.strip().partition(" => ")
-                if arrow and "x86-64" in name:
-                    libraries.setdefault(name.split(" ")[0], Path(path))
-            return libraries
-    for library in otherwise:
-        if ctypes.util.find_library(library.removeprefix("lib").partition(".so")[0]):
-            libraries[library] = Path(library)
+            return _listed(ldconfig, LOADER_CACHE.stat().st_mtime_ns if LOADER_CACHE.exists() else 0)
+    found = (name for name in otherwise if ctypes.util.find_library(name.removeprefix("lib").partition(".so")[0]))
+    return {name: Path(name) for name in found}
+
+
+@lru_cache(maxsize=1)  # every engine that is listed asks
+def _listed(ldconfig: str, cache_changed_ns: int) -> Mapping[str, Path]:
+    """What the loader's cache holds, as it was written at that time."""
+    listed = subprocess.run([ldconfig, "-p"], capture_output=True, encoding="utf-8", errors="replace", check=False)
+    libraries: dict[str, Path] = {}
+    for line in listed.stdout.splitlines():
+        name, arrow, path = line.strip().partition(" => ")
+        if arrow and "x86-64" in name:
+            libraries.setdefault(name.split(" ")[0], Path(path))
     return libraries
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, TypeAdapter
 from acidtest.journal.pairs import AsPairs
 
 PROTOCOL = 2
+DEFERRED = ConfigDict(defer_build=True)  # of adapters: to build them takes longer than a command that needs none
 
 
 class Message(BaseModel):
@@ -939,7 +940,7 @@ EVENT: TypeAdapter[
     | Pages
     | Failed
     | Done
-] = TypeAdapter(Event)
+] = TypeAdapter(Event, config=DEFERRED)
 
 
 # ------------------------------------------------------------------------------- lab <-> the simulated disk
@@ -1111,4 +1112,6 @@ class DiskFailed(Message):
 
 DiskAnswer = Annotated[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed, Field(discriminator="answer")]
 
-DISK_ANSWER: TypeAdapter[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed] = TypeAdapter(DiskAnswer)
+DISK_ANSWER: TypeAdapter[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed] = TypeAdapter(
+    DiskAnswer, config=DEFERRED
+)

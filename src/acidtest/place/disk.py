@@ -22,6 +22,7 @@ from acidtest.experiment import PlaceSpec
 from acidtest.files import find_rig
 from acidtest.journal.models import SettingInForce
 from acidtest.journal.protocol import (
+    DEFERRED,
     DISK_ANSWER,
     CutCommand,
     CutKeeps,
@@ -56,7 +57,7 @@ OVER_IO_URING = Path("/sys/module/fuse/parameters/enable_uring")  # where the ke
 SILENCE_S = 120.0  # a large medium in memory takes a while to make
 IGNORES_WRITE_THROUGH = "ignore-write-through"
 BATTERIES = {"good": "battery-backed controller", "dead": "controller with a dead battery"}
-COMMAND: TypeAdapter[DiskCommand] = TypeAdapter(DiskCommand)
+COMMAND: TypeAdapter[DiskCommand] = TypeAdapter(DiskCommand, config=DEFERRED)
 
 
 class CommandedDisk(ABC):

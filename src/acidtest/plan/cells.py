@@ -15,8 +15,9 @@ from typing import NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from acidtest.errors import BadInput, Problems
-from acidtest.experiment import Experiment, Level, PlaceSpec, Scalar, Size, complaint, size_of
+from acidtest.experiment import Experiment, Level, PlaceSpec, Size, complaint, size_of
 from acidtest.journal.models import NOT_APPLICABLE, SIZE
+from acidtest.keys import Scalar
 from acidtest.plan.reach import DEFAULTS, Crossing, Path, Shape, Values, decides
 from acidtest.words import counted
 from acidtest.workload import WorkloadSpec

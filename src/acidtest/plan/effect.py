@@ -66,9 +66,9 @@ DRIVING: Mapping[str, Condition] = {
         Why("without effect: arrivals are of an open loop", "add rate_per_s to the workload's table, or leave it out"),
     ),
     "sample_engine": Condition(
-        "acidtest run, and an engine that tells where it stands: not SQLite",
+        "acidtest run, and an engine that reports where it stands: not SQLite",
         Why(
-            "without effect: SQLite does not tell where it stands, and nobody is asked where power is cut",
+            "without effect: SQLite does not report where it stands, and no engine is asked where power is cut",
             "leave it out, or name another engine",
         ),
     ),
@@ -133,9 +133,9 @@ def _is_used(plan: Plan, workload: str) -> bool:
 
 
 def _levels_dropped(plan: Plan, factor: str, reached: frozenset[Path]) -> list[Path]:
-    """Of the levels that are in a combination, what they set in vain; the factor alone where all of it is in vain."""
+    """What levels that are in a combination set without effect; the factor alone where nothing of it has one."""
     experiment = plan.experiment.whole or plan.experiment
-    in_vain: list[Path] = []
+    without_effect: list[Path] = []
     acts = False
     for level in experiment.factors[factor]:
         path = ("factors", factor, level.name)
@@ -146,10 +146,10 @@ def _levels_dropped(plan: Plan, factor: str, reached: frozenset[Path]) -> list[P
                 for target in level.set
                 if (*path, target) not in reached and ("excluded", *path, target) not in reached
             ]
-            in_vain += missing
+            without_effect += missing
             acts |= len(missing) < len(level.set)
-    targets = dict.fromkeys(path[3] for path in in_vain)
-    return in_vain if acts or len(targets) > 1 else [("factors", factor, "", target) for target in targets]
+    targets = dict.fromkeys(path[3] for path in without_effect)
+    return without_effect if acts or len(targets) > 1 else [("factors", factor, "", target) for target in targets]
 
 
 def _named(path: Path) -> str:
@@ -169,7 +169,7 @@ def _why(plan: Plan, path: Path, where: str) -> Why:
     experiment = plan.experiment
     match path:
         case ("exclude", _):
-            return Why("matches no combination", "mend its levels, or leave it out")
+            return Why("matches no combination", "correct its levels, or leave it out")
         case ("base", factor):
             level = experiment.base[factor]
             return Why(f'no cell has the level "{level}", so nothing can be read against it', "name another level")
@@ -255,7 +255,7 @@ def _entry_why(plan: Plan, table: str, name: str) -> Why:
     singular = table.removesuffix("s")
     near = nearest(name, having)
     meant = f' (did you mean "{near}"?)' if near else f": they have {_listed(having)}" if having else ""
-    return Why(f"without effect: no workload here has a {singular} of this name{meant}", "mend it, or leave it out")
+    return Why(f"without effect: no workload here has a {singular} of this name{meant}", "correct it, or leave it out")
 
 
 def _driving_why(plan: Plan, kind: str, key: str, where: str) -> Why:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from acidtest import families
-from acidtest.experiment import Experiment, Level, PlaceSpec, Scalar
+from acidtest.experiment import Experiment, Level, PlaceSpec
 from acidtest.experiment.places import DECIDING, OF_CUTS, OF_MEMORY, keys_of, without_cuts
+from acidtest.keys import Scalar
 from acidtest.workload import DECIDING as OF_WORKLOADS
 from acidtest.workload import OF_TABLES, WorkloadSpec
 

@@ -12,6 +12,12 @@ from acidtest.plan.estimate import cell_seconds, load_seconds
 from acidtest.words import counted
 
 LEAST_BESIDE, TYPICAL_BESIDE = 6, 12  # runs of a combination, beside those that confirm its rate
+NOT_SEARCHED = (  # keys of a workload
+    ("rate_per_s", "a search chooses the rates", "leave it out"),
+    ("think_ms", "a search offers rates, which have no think time", "leave it out"),
+    ("count", "a search needs runs of a set length", "give duration_s in its place"),
+    ("keying", "the time of keying would be part of the latency", "leave it out"),
+)
 LONG_ENOUGH_S = 8.0  # from which on it can be told whether a queue grew
 
 
@@ -87,14 +93,9 @@ def check(plan: Plan, where: str, problems: Problems) -> None:
                 f"{at}: a search offers rates, and its transactions have times of their own", "choose another workload"
             )
             continue
-        if work.rate_per_s is not None:
-            refuse(f"{at}.rate_per_s: a search chooses the rates", "leave it out")
-        if work.think_ms:
-            refuse(f"{at}.think_ms: a search offers rates, for which nobody thinks", "leave it out")
-        if work.count is not None:
-            refuse(f"{at}.count: a search needs runs of a set length", "give duration_s in its place")
-        if getattr(work, "keying", False):
-            refuse(f"{at}.keying: the time of keying would be part of the latency", "leave it out")
+        for key, why, remedy in NOT_SEARCHED:
+            if getattr(work, key, None):
+                refuse(f"{at}.{key}: {why}", remedy)
         kinds = work.transaction_kinds()
         for kind in _spec(plan).parsed().kinds:
             if kind not in kinds:

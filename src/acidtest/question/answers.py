@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from acidtest.question.text import Scalar
+from acidtest.keys import Scalar
 
 StorageKind = Literal["directory", "loop", "device", "disk"]
 
@@ -82,6 +82,11 @@ class Answers:
     def out(self) -> str:
         """Where the results are to go."""
         return f"results/{self.name}"
+
+    @property
+    def engine_names(self) -> str:
+        """ "a", "a and b", "a, b and c"."""
+        return listed(tuple(engine.id for engine in self.engines))
 
     @property
     def families(self) -> tuple[str, ...]:

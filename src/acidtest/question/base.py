@@ -8,17 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
+from acidtest.plan.verdicts import shown_nothing
+from acidtest.question import parts
 from acidtest.question.answers import Answers, Chosen, Storage, StorageKind
-from acidtest.question.text import Draft
-from acidtest.question.verdicts import shown_nothing
+from acidtest.question.parts import ENOUGH, STEADY_S
+from acidtest.question.text import Draft, Line, Table
 from acidtest.words import counted
 
-WARM_UP = 0.2  # of the measurement's length, before it
-ENOUGH = REPETITIONS_FOR_INTERVAL
-STEADY_S = 8.0  # from here on the results say whether a rate was steady
+EVERY = "Every combination of these levels is run."
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,8 @@ class Question(ABC):
     name: ClassVar[str]
     asks: ClassVar[str]  # as a user says it
     elsewhere: ClassVar[str] = ""  # what is near to it and asked in another way
-    storages: ClassVar[tuple[StorageKind, ...]]  # where it can be answered, the usual one first
+    # Where it can be answered, the usual one first.
+    storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
     # From the one that is wanted most to the one that will do; SCARCE is for too little time.
     rungs: ClassVar[tuple[Rung, ...]] = (Rung(10, 30.0), Rung(None, STEADY_S))
     scarce: ClassVar[tuple[Rung, ...]] = (Rung(None, 0.5), Rung(ENOUGH, 0.5), Rung(3, 0.5), Rung(2, 0.5), Rung(1, 0.5))
@@ -123,6 +123,14 @@ class Question(ABC):
             return [f"There is time for no more: {too_few}"] if too_few else []
         time = f"There is time for {counted(repetitions, 'repetition')}"
         return [f"{time}: below {ENOUGH} there are medians, no intervals and no verdicts."]
+
+    def draft(
+        self, answers: Answers, opening: Sequence[Line], factors: Sequence[Line], *tables: Table, said: str = EVERY
+    ) -> Draft:
+        """The experiment: its names, the keys that open it, engines and other factors, and tables."""
+        names = (Line("name", answers.name), Line("title", self.title(answers)), Line("question", self.asks))
+        table = Table("factors", (parts.engines(answers), *factors), said)
+        return Draft((*names, *opening), (table, *tables))
 
     def heading(self, answers: Answers) -> tuple[str, ...]:
         """What stands above everything."""

@@ -14,10 +14,12 @@ from typing import ClassVar
 
 from acidtest.families import FAMILIES
 from acidtest.journal.diagnosis import DURABLE, REFERENCE
+from acidtest.keys import Scalar
 from acidtest.question import parts
 from acidtest.question.answers import Answers, Chosen, StorageKind
-from acidtest.question.base import ENOUGH, Question, Rung, Sketch
-from acidtest.question.text import Draft, Line, Scalar, Table, Value
+from acidtest.question.base import Question, Rung, Sketch
+from acidtest.question.parts import ENOUGH
+from acidtest.question.text import Draft, Line, Table, Value
 
 CACHE_MB = 128  # as of the question of durability: it holds all that is written
 WORKLOADS = ("commits", "tpcb")
@@ -93,7 +95,7 @@ class Configuration(Question):
             {"name": name, "set": {f"{engine.family}.{key}": value for key, value in settings.items()}}
             for name, (_, settings) in each.items()
         ]
-        factors = [parts.engines(answers), Line("durability", levels)]
+        factors = [Line("durability", levels)]
         if len(each) > 1:
             factors.append(Line("configuration", configuration, "What was found, and a reference beside it."))
         fixed = [] if len(each) > 1 else [Line(key, value) for key, value in each[name_of_reference][1].items()]
@@ -105,20 +107,19 @@ class Configuration(Question):
             "commits": Table("workload.commits", (Line("terminals", 1), *parts.measured(seconds))),
             "tpcb": parts.tpcb(scale, 1, seconds),
         }
-        return Draft(
-            parts.opening(self, answers, parts.repetitions(repetitions), parts.read_against(base)),
-            (
-                Table("factors", tuple(factors), "Every combination of these levels is run."),
-                *(
-                    Table("exclude", (Line("configuration", name), Line("durability", level)), repeated=True)
-                    for name, (own, _) in each.items()
-                    for level in levels
-                    if level != own
-                ),
-                *(tables[name] for name in workloads),
-                Table(f"settings.{engine.family}", tuple(fixed)),
-                *parts.place(answers.storage, None),
+        return self.draft(
+            answers,
+            (parts.repetitions(repetitions), parts.read_against(base)),
+            factors,
+            *(
+                Table("exclude", (Line("configuration", name), Line("durability", level)), repeated=True)
+                for name, (own, _) in each.items()
+                for level in levels
+                if level != own
             ),
+            *(tables[name] for name in workloads),
+            Table(f"settings.{engine.family}", tuple(fixed)),
+            *parts.place(answers.storage, None),
         )
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from acidtest.question import parts
-from acidtest.question.answers import Answers, StorageKind, listed
+from acidtest.question.answers import Answers
 from acidtest.question.base import Question, Sketch
 from acidtest.question.parts import LEVELS
 from acidtest.question.text import Draft, Line, Table
@@ -22,13 +22,12 @@ class Durability(Question):
 
     name: ClassVar[str] = "durability"
     asks: ClassVar[str] = "What does a durability level cost?"
-    storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
     takes_found: ClassVar[bool] = True
     of_levels: ClassVar[bool] = True
     no_servers: ClassVar[str] = "acidtest changes nothing on a server of yours, and a level is made of its settings"
 
     def title(self, answers: Answers) -> str:
-        return f"What a durability level costs on {listed(tuple(engine.id for engine in answers.engines))}"
+        return f"What a durability level costs on {answers.engine_names}"
 
     def commands(self, answers: Answers) -> list[str]:
         run = super().commands(answers)
@@ -45,25 +44,19 @@ class Durability(Question):
     ) -> Draft:
         levels = parts.durabilities(answers, wanted)
         base = answers.found.level if answers.found else "drive"
-        factors = (
-            parts.engines(answers),
-            Line("durability", levels, parts.levels_said(answers, levels)),
-            Line("terminals", terminals, "Clients at once: commits that wait at the same time may share a flush."),
-        )
-        commits = (
-            *parts.measured(seconds),
-            Line("row_bytes", 100, "Text in each row.", offered=True),
-        )
-        return Draft(
-            parts.opening(self, answers, parts.repetitions(repetitions), parts.read_against({"durability": base})),
+        commits = (*parts.measured(seconds), Line("row_bytes", 100, "Text in each row.", offered=True))
+        return self.draft(
+            answers,
+            (parts.repetitions(repetitions), parts.read_against({"durability": base})),
             (
-                Table("factors", factors, "Every combination of these levels is run."),
-                *parts.lacking(answers, levels),
-                Table("workload.commits", commits, "Each transaction is one insert and one commit."),
-                *_cut(answers),
-                *parts.caches(answers, CACHE_MB, max(terminals)),
-                *parts.place(answers.storage, parts.filesystem(answers)),
+                Line("durability", levels, parts.levels_said(answers, levels)),
+                Line("terminals", terminals, "Clients at once: commits that wait at the same time may share a flush."),
             ),
+            *parts.lacking(answers, levels),
+            Table("workload.commits", commits, "Each transaction is one insert and one commit."),
+            *_cut(answers),
+            *parts.caches(answers, CACHE_MB, max(terminals)),
+            *parts.place(answers.storage, parts.filesystem(answers)),
         )
 
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import ClassVar
 
 from acidtest.errors import BadInput
-from acidtest.experiment.names import SHOWN
 from acidtest.experiment.places import RAW
+from acidtest.names import SHOWN
 from acidtest.question import parts
 from acidtest.question.answers import Answers, StorageKind, listed
 from acidtest.question.base import Question, Sketch
@@ -30,7 +30,7 @@ class FileSystem(Question):
     takes_sql: ClassVar[bool] = True
 
     def title(self, answers: Answers) -> str:
-        return f"Which file system for {listed(tuple(engine.id for engine in answers.engines))}"
+        return f"Which file system for {answers.engine_names}"
 
     def check_storage(self, answers: Answers) -> None:
         super().check_storage(answers)
@@ -54,21 +54,13 @@ class FileSystem(Question):
     ) -> Draft:
         factor, place = _varied(answers, levels)
         first = factor.value[0]  # type: ignore[index]
-        factors = (parts.engines(answers), factor, *parts.scripts(answers), *_options(answers))
-        return Draft(
-            parts.opening(
-                self,
-                answers,
-                parts.repetitions(repetitions),
-                parts.read_against({factor.key: _name(first)}),
-                parts.at_drive(),
-            ),
-            (
-                Table("factors", factors, "Every combination of these levels is run."),
-                *parts.workloads(answers, scale, terminals, seconds),
-                *parts.caches(answers, CACHE_MB, terminals),
-                *place,
-            ),
+        return self.draft(
+            answers,
+            (parts.repetitions(repetitions), parts.read_against({factor.key: _name(first)}), parts.at_drive()),
+            (factor, *parts.scripts(answers), *_options(answers)),
+            *parts.workloads(answers, scale, terminals, seconds),
+            *parts.caches(answers, CACHE_MB, terminals),
+            *place,
         )
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
+from acidtest.plan.verdicts import repetitions_for_verdicts
 from acidtest.question.answers import Answers
-from acidtest.question.base import STEADY_S, WARM_UP, Question, Rung, Sketch
-from acidtest.question.verdicts import repetitions_for_verdicts
+from acidtest.question.base import Question, Rung, Sketch
+from acidtest.question.parts import STEADY_S, WARM_UP
 
 LONGEST_S = 60.0  # a measurement: beyond, more repetitions tell more
 STEP_S = 0.5

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
+from acidtest.keys import Scalar
 from acidtest.plan import Plan
 from acidtest.question import parts
-from acidtest.question.answers import Answers, StorageKind, listed
-from acidtest.question.base import ENOUGH, Question, Rung, Sketch
-from acidtest.question.text import Draft, Line, Scalar, Table
+from acidtest.question.answers import Answers
+from acidtest.question.base import Question, Rung, Sketch
+from acidtest.question.parts import ENOUGH
+from acidtest.question.text import Draft, Line, Table
 from acidtest.words import counted
 
 BEND = 6  # sizes, that a bend at memory size takes to show, two of them below it and two above
@@ -23,6 +25,7 @@ SIZES = (
     (0.5, 2),
 )
 EACH = "Each size is measured so often, one time after the other."
+TPCC_SAID = "TPC-C-like; never to be compared with published TPC results."
 LONG_S = 10.0  # a measurement, before more memory is worth its time
 TERMINALS = 8
 LEAST_MB = 96  # of memory: what engines need for themselves and for each session does not shrink
@@ -37,13 +40,12 @@ class Growth(Question):
 
     name: ClassVar[str] = "growth"
     asks: ClassVar[str] = "Does it get slow as the database grows?"
-    storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
     no_servers: ClassVar[str] = "databases grow in files that acidtest makes on this machine"
     rungs: ClassVar[tuple[Rung, ...]] = (Rung(ENOUGH, 5.0),)
     scarce: ClassVar[tuple[Rung, ...]] = (Rung(ENOUGH, 3.0), Rung(3, 3.0), Rung(2, 3.0), Rung(1, 3.0))
 
     def title(self, answers: Answers) -> str:
-        return f"The speed of {listed(tuple(engine.id for engine in answers.engines))} as its database grows"
+        return f"The speed of {answers.engine_names} as its database grows"
 
     def commands(self, answers: Answers) -> list[str]:
         return [*super().commands(answers), f"acidtest growth {answers.out}"]
@@ -66,24 +68,20 @@ class Growth(Question):
     ) -> Draft:
         limit = Line("memory_mb", memory_mb, "Memory of the engine and of all that is cached for it, MiB. Needs root.")
         growth = (Line("sizes", [f"{size:g}x memory" for size in sizes], _sizes_said(sizes)),)
-        return Draft(
-            parts.opening(self, answers, parts.repetitions(repetitions, EACH), parts.at_drive()),
-            (
-                Table("factors", (parts.engines(answers),), "Databases of each engine grow one after the other."),
-                Table("growth", growth, "One database is loaded from size to size, and measured at each."),
-                Table(
-                    "workload.tpcc",
-                    _tpcc(memory_mb, seconds),
-                    "TPC-C-like; never to be compared with published TPC results.",
-                ),
-                *_settings(answers, memory_mb),
-                *parts.place(answers.storage, parts.filesystem(answers), (limit,)),
-            ),
+        return self.draft(
+            answers,
+            (parts.repetitions(repetitions, EACH), parts.at_drive()),
+            (),
+            Table("growth", growth, "One database is loaded from size to size, and measured at each."),
+            Table("workload.tpcc", _tpcc(memory_mb, seconds), TPCC_SAID),
+            *_settings(answers, memory_mb),
+            *parts.place(answers.storage, parts.filesystem(answers), (limit,)),
+            said="Databases of each engine grow one after the other.",
         )
 
 
 def _fits(memory_mb: int, answers: Answers) -> bool:
-    """Whether this machine has so much memory to limit, and room for the largest dataparts."""
+    """Whether this machine has so much memory to limit, and room for the largest databases."""
     largest = SPACE * max(SIZES[0]) * (memory_mb << 20)
     if answers.storage.kind == "disk":
         return largest <= answers.memory_bytes / 4  # the simulated disk's content lies there

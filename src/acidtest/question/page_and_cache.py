@@ -10,13 +10,16 @@ from typing import ClassVar
 from acidtest.errors import BadInput
 from acidtest.families import FAMILIES, Family
 from acidtest.question import parts
-from acidtest.question.answers import Answers, Chosen, StorageKind, listed
+from acidtest.question.answers import Answers, Chosen, listed
 from acidtest.question.base import Question, Sketch
 from acidtest.question.parts import TPCB
-from acidtest.question.text import Draft, Line, Table, Value
+from acidtest.question.text import Draft, Line, Value
 
 PAGES = (4096, 8192, 16384)
 BOTH = "page_and_cache"
+# For who wants to know what a small cache costs where the drive has to answer.
+MEMORY_SAID = "The operating system's cache counts too, unless all of it is limited, MiB. Needs root."
+MEMORY = Line("memory_mb", 256, MEMORY_SAID, offered=True)
 # By the scale of the workload: caches that hold a twentieth of the database, a third, and all of it.
 CACHES_MB = {10: (8, 64, 256), 4: (8, 32, 128), 1: (8, 32)}
 
@@ -26,14 +29,13 @@ class PageAndCache(Question):
 
     name: ClassVar[str] = "page-and-cache"
     asks: ClassVar[str] = "Which page size and which page cache?"
-    storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
     takes_sql: ClassVar[bool] = True
     takes_found: ClassVar[bool] = True
     no_servers: ClassVar[str] = "acidtest changes nothing on a server of yours, and these are settings of it"
 
     def title(self, answers: Answers) -> str:
         what = "Which page size and page cache" if _pages(answers) else "Which page cache"
-        return f"{what} for {listed(tuple(engine.id for engine in answers.engines))}"
+        return f"{what} for {answers.engine_names}"
 
     def check_engines(self, engines: Sequence[Chosen]) -> None:
         super().check_engines(engines)
@@ -72,18 +74,13 @@ class PageAndCache(Question):
             said = "What was found does not wait for the drive: a power cut takes what was committed last."
             factors.append(Line("durability", [found.level, "drive"], said))
             usual, level = {**usual, "durability": found.level}, []
-        return Draft(
-            parts.opening(self, answers, parts.repetitions(repetitions), parts.read_against(usual), *level),
-            (
-                Table(
-                    "factors",
-                    (parts.engines(answers), *parts.scripts(answers), *factors),
-                    "Every combination of these levels is run.",
-                ),
-                *parts.in_force(answers, (family.page_size, family.cache.setting)),
-                *parts.workloads(answers, scale, terminals, seconds),
-                *parts.place(answers.storage, parts.filesystem(answers), _limit()),
-            ),
+        return self.draft(
+            answers,
+            (parts.repetitions(repetitions), parts.read_against(usual), *level),
+            (*parts.scripts(answers), *factors),
+            *parts.in_force(answers, (family.page_size, family.cache.setting)),
+            *parts.workloads(answers, scale, terminals, seconds),
+            *parts.place(answers.storage, parts.filesystem(answers), (MEMORY,)),
         )
 
 
@@ -163,9 +160,3 @@ def _found(answers: Answers) -> str:
 
 def _mb(size: int) -> str:
     return f"{size / (1 << 20):.3g} MiB"
-
-
-def _limit() -> tuple[Line, ...]:
-    """For who wants to know what a small cache costs where the drive has to answer."""
-    said = "The operating system's cache counts too, unless all of it is limited, MiB. Needs root."
-    return (Line("memory_mb", 256, said, offered=True),)

@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from acidtest.analysis import REPETITIONS_FOR_INTERVAL
 from acidtest.families import FAMILIES
+from acidtest.keys import Scalar
 from acidtest.question.answers import Answers, Chosen, OwnSql, Storage, listed
-from acidtest.question.base import ENOUGH, STEADY_S, WARM_UP, Question
-from acidtest.question.text import Line, Scalar, Table
+from acidtest.question.text import Line, Table
 
+WARM_UP = 0.2  # of the measurement's length, before it
+ENOUGH = REPETITIONS_FOR_INTERVAL
+STEADY_S = 8.0  # from here on the results say whether a rate was steady
 LEVELS = ("none", "os", "drive")  # of durability
 # TPC-B-like: branches, terminals. Fewer branches load sooner; as many terminals as branches wait for each other less.
 TPCB = ((10, 4), (4, 4), (1, 1))
-IN_TURN = "Each combination is run so often, all of them in turn, in an order drawn by lot."
-
-
-def opening(question: Question, answers: Answers, *lines: Line) -> tuple[Line, ...]:
-    """The keys above the tables: those that name the experiment, then ``lines``."""
-    return (
-        Line("name", answers.name),
-        Line("title", question.title(answers)),
-        Line("question", question.asks),
-        *lines,
-    )
+IN_TURN = "Each combination is run so often, all of them in turn, in random order."
 
 
 def repetitions(count: int, each: str = IN_TURN) -> Line:
@@ -116,7 +110,7 @@ def measured(seconds: float) -> tuple[Line, ...]:
     """Warm-up and length."""
     said = "Seconds that are not counted, and seconds that are."
     if seconds < STEADY_S:
-        said += f" Below {STEADY_S:g} s nobody can tell whether a rate was steady: the results will say so."
+        said += f" Below {STEADY_S:g} s it cannot be said whether a rate was steady: the results will say so."
     return (
         Line("warmup_s", round(seconds * WARM_UP, 1), said),
         Line("duration_s", seconds),
@@ -214,6 +208,16 @@ def tpcb(scale: int, terminals: int, seconds: float) -> Table:
         ),
         "TPC-B-like: a transaction changes an account, a teller and a branch. Other workloads: "
         "acidtest help docs/WORKLOADS.md; SQL of your own: acidtest help docs/YOUR-WORKLOAD.md.",
+    )
+
+
+def rates(answers: Answers, cache_mb: int, scale: int, terminals: int, seconds: float) -> tuple[Table, ...]:
+    """What is run, with which page caches and where, of a question about rates on one storage."""
+    return (
+        *workloads(answers, scale, terminals, seconds),
+        *caches(answers, cache_mb, terminals),
+        *(place(answers.storage, filesystem(answers)) if answers.own else ()),
+        *servers(answers),
     )
 
 

@@ -8,13 +8,14 @@ from typing import ClassVar
 
 from acidtest.plan import Plan
 from acidtest.question import parts
-from acidtest.question.answers import Answers, StorageKind, listed
+from acidtest.question.answers import Answers, StorageKind
 from acidtest.question.base import Question, Rung, Sketch
 from acidtest.question.parts import LEVELS
 from acidtest.question.text import Draft, Line, Table, Value
 from acidtest.words import counted
 
 LEVELS_SAID = "Losses at none and os are what these levels announce; at drive they are a finding."
+DRIVES_SAID = "An honest drive keeps what it reports as flushed, a lying one does not, a tearing one half a write."
 COUNT = 200  # commits, on one of which a cut falls
 DRIVES: dict[str, Value] = {
     "honest": {"place.disk_faults": ""},
@@ -38,7 +39,7 @@ class PowerCut(Question):
     command: ClassVar[str] = "powercut"
 
     def title(self, answers: Answers) -> str:
-        return f"What survives a power cut on {listed(tuple(engine.id for engine in answers.engines))}"
+        return f"What survives a power cut on {answers.engine_names}"
 
     def shortcomings(self, plan: Plan) -> list[str]:
         return []  # what so many cuts rule out stands beside their number
@@ -54,28 +55,22 @@ class PowerCut(Question):
         self, answers: Answers, wanted: Sequence[str], drives: Sequence[str], repetitions: int, seconds: float
     ) -> Draft:
         levels = parts.durabilities(answers, wanted)
-        factors = (
-            parts.engines(answers),
-            Line("durability", levels, LEVELS_SAID + parts.breaking_said(answers, levels)),
-            Line(
-                "drive",
-                [{"name": drive, "set": DRIVES[drive]} for drive in drives],
-                "An honest drive keeps what it reports as flushed, a lying one does not, a tearing one half a write.",
-            ),
-        )
         load = (
-            Line("count", COUNT, "A cut falls on one of so many commits, drawn by lot."),
+            Line("count", COUNT, "A cut falls on one of so many commits, drawn at random."),
             *_longer(answers, levels),
             Line("terminals", 4, "Clients at once."),
         )
-        return Draft(
-            parts.opening(self, answers, Line("repetitions", repetitions, _cuts_said(repetitions))),
+        return self.draft(
+            answers,
+            (Line("repetitions", repetitions, _cuts_said(repetitions)),),
             (
-                Table("factors", factors, "Every combination of these levels is cut."),
-                *parts.lacking(answers, levels),
-                Table("workload.numbered", load, "Transactions that can be looked for afterwards."),
-                *_place(answers),
+                Line("durability", levels, LEVELS_SAID + parts.breaking_said(answers, levels)),
+                Line("drive", [{"name": drive, "set": DRIVES[drive]} for drive in drives], DRIVES_SAID),
             ),
+            *parts.lacking(answers, levels),
+            Table("workload.numbered", load, "Transactions that can be looked for afterwards."),
+            *_place(answers),
+            said="Every combination of these levels is cut.",
         )
 
 

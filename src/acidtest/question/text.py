@@ -8,10 +8,11 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from acidtest.keys import Scalar
+
 WIDTH = 110
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-Scalar = str | int | float | bool
 Value = Scalar | Sequence["Value"] | Mapping[str, "Value"]
 
 

@@ -41,6 +41,8 @@ from acidtest.workload import (
 )
 
 NAME = "NAME"  # in a path: whatever the user calls it
+# Keys of ``[program]`` and those without which they are refused.
+OF_SERVERS = {"start": ("ready",), "ready": ("start",), "stop": ("start",)}
 Meta = typing.TypeVar("Meta")
 
 
@@ -49,20 +51,27 @@ def tables() -> tuple[Table, ...]:
     """Every table of an experiment's file, in the order in which they are told."""
     return (
         _top(),
-        _levels(),
+        _of_model(("factors", NAME), LevelForm, "A level is a plain value, or a table with these keys."),
         _driving(),
-        _stages(),
+        _of_model(("workload", NAME, "stages"), Stage, _first_line(Stage), "LOAD.md"),
         _classes(),
         *map(_workload, KINDS),
         *map(_settings, FAMILIES),
         _place(),
-        _growth(),
-        _search(),
-        _machines(),
-        _program(),
-        _program_levels(),
-        _servers(),
-        _builds(),
+        _of_model(("growth",), GrowthSpec, _said(Experiment, "growth"), "GROWTH.md"),
+        _of_model(("search",), SearchSpec, _said(Experiment, "search"), "SEARCH.md"),
+        _of_model(("load",), LoadSpec, _said(Experiment, "load"), "FLEET.md", needs={"machines": ("--fleet",)}),
+        _of_model(("program",), ProgramSpec, _said(Experiment, "program"), "YOUR-PROGRAM.md", needs=OF_SERVERS),
+        _of_model(("program", "durability", NAME), ProgramLevel, "A durability level of a program.", "YOUR-PROGRAM.md"),
+        _of_model(("servers", NAME), ServerForm, _said(Experiment, "servers"), "ENGINES.md"),
+        _of_model(
+            ("engines", NAME),
+            BuildForm,
+            _said(Experiment, "engines"),
+            "ENGINES.md",
+            needs={"mode": ('family = "firebird"',)},
+            allowed={"family": Allowed(tuple(PRODUCTS))},
+        ),
     )
 
 
@@ -72,6 +81,21 @@ def keys() -> Iterator[Key]:
 
 
 # ---------------------------------------------------------------------------------------------- the tables
+
+
+def _of_model(
+    path: tuple[str, ...],
+    model: type[BaseModel],
+    says: str,
+    *pages: str,
+    needs: Mapping[str, tuple[str, ...]] = {},  # by key
+    allowed: Mapping[str, Allowed] = {},
+) -> Table:
+    made = [
+        _key((*path, name), field, allowed=allowed.get(name), needs=needs.get(name, ()))
+        for name, field in _written(model).items()
+    ]
+    return Table(path, says, tuple(made), pages)
 
 
 def _top() -> Table:
@@ -92,12 +116,6 @@ def _top() -> Table:
     return Table((), "A file begins with these keys; those that are tables come after all others.", tuple(made))
 
 
-def _levels() -> Table:
-    made = [_key(("factors", NAME, name), field) for name, field in _written(LevelForm).items()]
-    says = "A level is a plain value, or a table with these keys."
-    return Table(("factors", NAME), says, tuple(made))
-
-
 def _driving() -> Table:
     fields = WorkloadSpec.model_fields
     made = [_key(("workload", NAME, "kind"), fields["kind"], allowed=Allowed(KINDS))]
@@ -115,11 +133,6 @@ def _driving() -> Table:
         )
     says = "Every workload has these keys; duration_s or count must be among them."
     return Table(("workload", NAME), says, tuple(made), ("WORKLOADS.md",))
-
-
-def _stages() -> Table:
-    made = [_key(("workload", NAME, "stages", name), field) for name, field in Stage.model_fields.items()]
-    return Table(("workload", NAME, "stages"), _first_line(Stage), tuple(made), ("LOAD.md",))
 
 
 def _classes() -> Table:
@@ -171,53 +184,6 @@ def _place() -> Table:
     return Table(("place",), says, tuple(made), pages)
 
 
-def _growth() -> Table:
-    made = [_key(("growth", name), field) for name, field in _written(GrowthSpec).items()]
-    return Table(("growth",), _said(Experiment, "growth"), tuple(made), ("GROWTH.md",))
-
-
-def _search() -> Table:
-    made = [_key(("search", name), field) for name, field in _written(SearchSpec).items()]
-    return Table(("search",), _said(Experiment, "search"), tuple(made), ("SEARCH.md",))
-
-
-def _machines() -> Table:
-    needs = ("--fleet",)
-    made = [_key(("load", name), field, needs=needs) for name, field in _written(LoadSpec).items()]
-    return Table(("load",), _said(Experiment, "load"), tuple(made), ("FLEET.md",))
-
-
-def _program() -> Table:
-    made = [_key(("program", name), field, needs=_of_program(name)) for name, field in _written(ProgramSpec).items()]
-    return Table(("program",), _said(Experiment, "program"), tuple(made), ("YOUR-PROGRAM.md",))
-
-
-def _of_program(name: str) -> tuple[str, ...]:
-    """The key of ``[program]`` without which another one is refused."""
-    return ("ready",) if name == "start" else ("start",) if name in ("ready", "stop") else ()
-
-
-def _program_levels() -> Table:
-    path = ("program", "durability", NAME)
-    made = [_key((*path, name), field) for name, field in _written(ProgramLevel).items()]
-    return Table(path, "A durability level of a program.", tuple(made), ("YOUR-PROGRAM.md",))
-
-
-def _servers() -> Table:
-    made = [_key(("servers", NAME, name), field) for name, field in _written(ServerForm).items()]
-    return Table(("servers", NAME), _said(Experiment, "servers"), tuple(made), ("ENGINES.md",))
-
-
-def _builds() -> Table:
-    allowed = {"family": Allowed(tuple(PRODUCTS))}
-    needs = {"mode": ('family = "firebird"',)}
-    made = [
-        _key(("engines", NAME, name), field, allowed=allowed.get(name), needs=needs.get(name, ()))
-        for name, field in _written(BuildForm).items()
-    ]
-    return Table(("engines", NAME), _said(Experiment, "engines"), tuple(made), ("ENGINES.md",))
-
-
 def _settings(family: str) -> Table:
     engines = [engine for engine in _engines() if engine.family == family]
     server = _server_by_url(family)
@@ -237,18 +203,9 @@ def _settings(family: str) -> Table:
 
 
 def _key(
-    path: tuple[str, ...],
-    field: FieldInfo,
-    *,
-    allowed: Allowed | None = None,
-    engines: tuple[str, ...] = (),
-    workloads: tuple[str, ...] = (),
-    places: tuple[str, ...] = (),
-    needs: tuple[str, ...] = (),
-    unset: str = "",
-    factor: str = "",
+    path: tuple[str, ...], field: FieldInfo, *, allowed: Allowed | None = None, unset: str = "", **facts: Any
 ) -> Key:
-    """The key of a model's field; ``unset`` is said beside what the field itself says of it."""
+    """The key of a model's field, with other ``facts`` of Key; ``unset`` is said beside what the field says of it."""
     unit, form, words, since = _meta(field, Unit), _meta(field, Form), _meta(field, Unset), _meta(field, Since)
     default = field.default if isinstance(field.default, str | int | float | bool) else None
     missing = words.words if words else "must be given" if field.is_required() else ""
@@ -263,11 +220,7 @@ def _key(
         unset="; ".join(filter(None, (missing, unset))),
         form=form.words if form else "",
         allowed=(allowed,) if allowed else _allowed(field),
-        engines=engines,
-        workloads=workloads,
-        places=places,
-        needs=needs,
-        factor=factor,
+        **facts,
     )
 
 

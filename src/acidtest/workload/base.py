@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from acidtest.journal.models import Warning
 from acidtest.journal.protocol import (
@@ -24,7 +24,7 @@ from acidtest.journal.protocol import (
     RunPhase,
     WorkloadMessage,
 )
-from acidtest.keys import MILLISECONDS, SECONDS, TRANSACTIONS_PER_SECOND, Fixed, Form, Unset
+from acidtest.keys import MILLISECONDS, SECONDS, TRANSACTIONS_PER_SECOND, Fixed, Form, Model, Unset
 from acidtest.words import counted
 from acidtest.workload.shape import Stage, TerminalClass, implied, stage_messages
 
@@ -93,15 +93,13 @@ class Refused:
     remedy: str = "choose another workload"
 
 
-class WorkloadSpec(BaseModel, ABC):
+class WorkloadSpec(Model, ABC):
     """How one workload is driven, in the keys of an experiment's ``[workload.NAME]``.
 
     Without ``rate_per_s`` the loop is closed, with it open.
 
     A workload is a subclass in a module of its own, with its parameters as fields, and an entry in the registry.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     UNIT: ClassVar[str] = "commits"  # what its rates count
     TRANSACTION: ClassVar[str] = "commits"  # what so many of its transactions are called: "500 pairs"

@@ -24,8 +24,7 @@ from acidtest.errors import BadInput
 from acidtest.families import FIREBIRD, MYSQL
 from acidtest.files import state_directory
 from acidtest.formats import regular
-from acidtest.formats.logs import FORMATS, Entry, Format, lines, recognised
-from acidtest.formats.logs.formats import HEAD_BYTES
+from acidtest.formats.logs import FORMATS, HEAD_BYTES, Entry, Format, lines, recognised
 from acidtest.words import counted, harmless
 from acidtest.workload import logged
 
@@ -42,7 +41,7 @@ LISTED = ", ".join(one.name for one in FORMATS)
 class NotReplayed(BaseModel):
     """Statements that are left out, and why."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     why: str
     count: int
@@ -52,7 +51,7 @@ class NotReplayed(BaseModel):
 class LogFacts(BaseModel):
     """What a log holds."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     format: str
     family: str

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from acidtest.journal.protocol import ClosedLoop, Leg, OpenLoop, Pacing, StageMessage, TerminalClassMessage
-from acidtest.keys import MILLISECONDS, SECONDS, TRANSACTIONS_PER_SECOND, Unset
+from acidtest.keys import MILLISECONDS, SECONDS, TRANSACTIONS_PER_SECOND, Model, Unset
 
 
-class Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Stage(Shape):
+class Stage(Model):
     """A part of the measurement. It has a rate or a number of terminals, which changes evenly where ``to`` is given."""
 
     seconds: Annotated[float, SECONDS] = Field(gt=0, le=604_800, description="The stage takes this long.")
@@ -54,7 +50,7 @@ class Stage(Shape):
         return self.begins if self.to is None else self.to
 
 
-class TerminalClass(Shape):
+class TerminalClass(Model):
     """Terminals that are alike. A workload whose classes may differ in its own parameters has a subclass with those."""
 
     name: str = Field(min_length=1, max_length=40, description="Tables and the page show the class by this name.")
@@ -157,7 +153,7 @@ def implied(given: Mapping[str, Any]) -> dict[str, Any]:
 def _tables(value: Any) -> list[Mapping[str, Any]]:
     if not isinstance(value, list | tuple):
         return []
-    tables = [one.model_dump() if isinstance(one, BaseModel) else one for one in value]
+    tables = [one.model_dump() if isinstance(one, Model) else one for one in value]
     return tables if all(isinstance(one, Mapping) for one in tables) else []
 
 

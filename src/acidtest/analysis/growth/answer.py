@@ -10,11 +10,11 @@ import numpy as np
 import scipy
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
-from acidtest.analysis.compare import ALPHA
 from acidtest.analysis.growth import knee as knees
 from acidtest.analysis.growth.curves import PIECEWISE, POWER, SMOOTH, Fit, Reads, cache_misses, fit, line
 from acidtest.analysis.growth.forecast import Model, models
 from acidtest.analysis.growth.series import MEMORY, Landmark, Series, SizePoint
+from acidtest.analysis.pairs import ALPHA
 from acidtest.analysis.summary import (
     Floats,
     Interval,

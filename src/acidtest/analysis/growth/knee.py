@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from acidtest.analysis.compare import ALPHA
 from acidtest.analysis.growth.curves import EXACT, LN2, SMOOTH, Curve, Fit, fit, misses
 from acidtest.analysis.growth.curves import POWER as POWER_LAW
+from acidtest.analysis.pairs import ALPHA
 from acidtest.analysis.power import POWER
 from acidtest.analysis.summary import SEED, Floats
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from acidtest.audit import declared
-from acidtest.audit.bench import EMPTY, Account, Bench, Harness, Mount, Published, Routine, Side, Statement, TableRow
+from acidtest.audit.bench import EMPTY, Bench, Harness, Mount, Published, Routine, Side, Statement, TableRow
 from acidtest.audit.importers import configurations, declaration, dumps, engines, known, left_over, named, tables, used
 from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
 from acidtest.audit.importers.walk import Walk
@@ -67,6 +67,8 @@ def read(root: Path) -> Bench:
                 walk.passed.append(Evidence(EMPTY, file.name))
             elif known.is_prose(file.base):
                 walk.passed.append(Evidence(PROSE, file.name))
+            elif ours := declaration.of_acidtest(file):
+                walk.passed.append(Evidence(ours, file.name))
             elif file.size > SEARCHED_BYTES:
                 walk.passed.append(Evidence(f"too large for a file of an unknown kind: {file.size:,} bytes", file.name))
             else:
@@ -110,7 +112,7 @@ def read(root: Path) -> Bench:
                 (name, part)
                 for name, part in everything
                 if declared.is_of(name, names)
-                or (isinstance(part, Account | Mount) and not declared.is_of(name, mine))  # facts of the machine
+                or (isinstance(part, Mount) and not declared.is_of(name, mine))  # facts of the machine
             ]
         )
 

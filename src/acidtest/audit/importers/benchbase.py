@@ -7,16 +7,12 @@ import re
 from collections.abc import Sequence
 
 from acidtest.audit.amounts import number, whole
-from acidtest.audit.bench import EngineName, Published
-from acidtest.audit.importers import commands
+from acidtest.audit.bench import Published
+from acidtest.audit.importers import commands, known
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.outputs import SERIES_MAX, cells, line_of, picked, sampled
 from acidtest.audit.importers.trees import load_json, table
-from acidtest.families import PRODUCTS
 
-ENGINES: dict[str, EngineName] = {
-    word.upper(): product.name for product in PRODUCTS.values() for word in (product.name, *product.words)
-}
 LATENCIES = {
     name: f"{word} Latency (microseconds)"
     for name, word in (("p50", "Median"), ("p95", "95th Percentile"), ("p99", "99th Percentile"), ("max", "Maximum"),
@@ -50,7 +46,7 @@ def _summary(file: File) -> Sequence[Published] | None:
         rate=throughput if goodput is None else goodput, attempts=throughput,
         terminals=whole(summary.get("terminals")), measured_s=elapsed / 1e9 if elapsed else None,
         latency_ms=picked(table(summary.get("Latency Distribution")), LATENCIES, per=1000),
-        latency_from="actual start", engine=ENGINES.get(str(summary.get("DBMS Type", "")).upper()),
+        latency_from="actual start", engine=known.product(str(summary.get("DBMS Type", ""))),
         warehouses=whole(summary.get("scalefactor")) if kind == TPCC else None, script=kind[:60],
         scale=number(summary.get("scalefactor")), isolation=str(summary.get("isolation") or "")[:60],
         written=f"{throughput} requests/second",
@@ -70,7 +66,7 @@ def _old_summary(file: File) -> Sequence[Published] | None:
     one = Published(
         file.at(at + 2), "oltpbench", f"{lines[at - 1]} {file.base}"[:200], rate=rate,
         latency_ms=picked(dict(PAIR.findall(lines[at])), OLD_LATENCIES, per=0.001), latency_from="actual start",
-        engine=ENGINES.get(lines[at - 3].upper()) if at > 2 else None, script=lines[at - 1][:60],
+        engine=known.product(lines[at - 3]) if at > 2 else None, script=lines[at - 1][:60],
         terminals=whole(asked.get("terminals")), scale=number(asked.get("scalefactor")),
         isolation=asked.get("isolation", "")[:60], written=f"{lines[at + 1]} requests/second",
         parameters={"version": lines[at - 2][:80]} if at > 1 else {},
@@ -95,7 +91,7 @@ def _parameters(file: File) -> Sequence[Published] | None:
         if tag.encode() not in file.head[:400] or "terminals" not in asked:
             return None
     kind = ENGINE.search(file.text)
-    engine = ENGINES.get(kind[1].upper()) if kind else None
+    engine = known.product(kind[1]) if kind else None
     one = Published(file.at(line_of(file, tag)), tool, file.base, planned=True, engine=engine)
     return [commands.filled(one, asked)]
 

@@ -13,10 +13,9 @@ from typing import Any
 
 from acidtest.audit.amounts import NUMBER, number
 from acidtest.audit.bench import EngineName, Published
-from acidtest.audit.importers import commands, outputs
+from acidtest.audit.importers import commands, known, outputs
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.outputs import N, Output, Row, Run
-from acidtest.families import PRODUCTS
 
 # "11:38:09,554 [Thread-7] INFO   jTPCC : Term-00, Measured tpmC (NewOrders) = 44511.25"; of 6: "… main, warehouses=10"
 LINE = r"(?:(?:.{0,120}(?:jTPCC|OLTPClient)[\w:.]{0,40} ?[:-] +)?(?:Term-00|main|Vodka-DBHammer),? +)"
@@ -44,8 +43,7 @@ def _asked(held: Mapping[str, str]) -> dict[str, str]:
 
 
 def _engine(held: Mapping[str, str]) -> EngineName | None:
-    low = (held.get("db") or held.get("conn") or "").lower()
-    return next((one.name for one in PRODUCTS.values() if any(word in low for word in (one.name, *one.words))), None)
+    return known.product(held.get("db") or held.get("conn") or "")
 
 
 def _logged(file: File, run: Run) -> Iterator[Mapping[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from acidtest.audit.amounts import number
 from acidtest.audit.bench import EngineName, Published, Unit
+from acidtest.audit.importers import shell
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.tables import FENCE, PROSE
 from acidtest.formats import linear
@@ -229,19 +230,9 @@ NAMED = linear.compile(
 LISTED = linear.compile(r"(?:pgbench|sysbench)[\"'],\s?f?[\"'][^\]]{0,1000}")
 MARKS = str.maketrans({"'": " ", '"': " ", ",": " "})
 ENDS = re.compile(r"\s(?:\||\|\||&&|;|>|>>|2>|2>&1|&)(?=\s|$|\S)|[;`]\s|`$|\)\s*$")
-# A variable with a plain value or a default: "export T=60", "T=${T:-60}", ": ${T:=60}".
-ASSIGNED = linear.compile(
-    r"\s*(?:\[{1,2}\s[^\]]{1,80}\]{1,2}\s+&&\s+)?(?:export\s+|readonly\s+|local\s+|set\s+|declare\s+-?\w*\s*)?"
-    r"([A-Za-z_]\w{0,60})\s{0,3}=\s{0,3}[\"']?([\w./-]{0,60})[\"']?\s*;?\s*(?:#.*)?"
-)
-DEFAULTED = linear.compile(
-    r"\s*(?:export\s+|readonly\s+|local\s+)?(?:([A-Za-z_]\w{0,60})=\"?\$\{\w{1,60}:[-=]([\w./-]{1,60})\}\"?"
-    r"|:\s+\"?\$\{([A-Za-z_]\w{0,60}):=([\w./-]{1,60})\}\"?)\s*;?\s*(?:#.*)?"
-)
 # A file of variables that a script takes in, as it stands beside it.
 TAKEN_IN = linear.compile(r"\s*(?:\.|source)\s+[\"']?(?:\S{0,80}/)?([\w-][\w.-]{0,60})[\"']?\s*(?:#.*)?")
 TAKEN_BYTES_MAX = 1 << 16
-VARIABLE = re.compile(r"\$\{([A-Za-z_]\w{0,60})(?::-([\w./-]{0,60}))?\}|\$([A-Za-z_]\w{0,60})|%([A-Za-z_]\w{0,60})%")
 SHOWN = linear.compile(r"^\s*(?:[$>#]|\w[\w@.-]{0,60}[:~/\w-]{0,60}[$#])\s+")  # a shell's prompt
 # What speaks of a command and does not give it.
 SPOKEN = linear.compile(
@@ -278,12 +269,11 @@ def _started(file: File) -> Iterator[Published]:
         if prose and not fenced and not line.startswith(("    ", "\t")):
             continue
         head, bare = line[:300], line[:LINE_MAX]
-        if match := ASSIGNED.fullmatch(head) or DEFAULTED.fullmatch(head):
-            name, value = [one for one in match.groups() if one is not None][:2]
-            variables.setdefault(name, value)
-        elif match := TAKEN_IN.fullmatch(head):
-            variables = {**_taken(file, match[1]), **variables}
-        elif NAMED.search(bare) and (prose or not COMMENT.match(bare)):
+        if match := TAKEN_IN.fullmatch(head):
+            _take(file, match[1], variables)
+        elif not NAMED.search(bare) or not (prose or not COMMENT.match(bare)):
+            shell.assignments(head, variables)
+        else:
             match = SHOWN.search(bare)
             bare = bare[match.end() :] if match else bare
             if not prose and (listed := LISTED.search(bare)):
@@ -300,12 +290,12 @@ def _started(file: File) -> Iterator[Published]:
                         yield filled(one, asked)
 
 
-def _taken(file: File, base: str) -> Asked:
-    """The plain values that another script sets, which this one takes in."""
+def _take(file: File, base: str, variables: Asked) -> None:
+    """Adds what another script sets, which this one takes in."""
     other = file.beside(base)
-    if other is None or other.size > TAKEN_BYTES_MAX or b"\0" in other.head:
-        return {}
-    return {match[1]: match[2] for line in reversed(other.lines) if (match := ASSIGNED.fullmatch(line[:300]))}
+    if other is not None and other.size <= TAKEN_BYTES_MAX and b"\0" not in other.head:
+        for line in other.lines:
+            shell.assignments(line[:300], variables)
 
 
 def joined(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -328,10 +318,7 @@ def joined(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 def _words(text: str, variables: Asked) -> list[str]:
     """The words of a command up to its end, with the variables that the same file sets to a plain value."""
     end = ENDS.search(text)
-    text = VARIABLE.sub(
-        lambda match: variables.get(match[1] or match[3] or match[4]) or match[2] or match[0],
-        text[: end.start()] if end else text,
-    )
+    text = shell.resolved(text[: end.start()] if end else text, variables, keep=True)
     try:
         return shlex.split(text, comments=True)
     except ValueError:

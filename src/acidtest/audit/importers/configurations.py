@@ -16,6 +16,8 @@ from acidtest import settings
 from acidtest.audit.bench import Configuration, EngineName, Include, Setting
 from acidtest.audit.importers.file import Broken, File, Importer, Part, Spent
 
+# Firebird's security databases and its example, by file or alias: nobody's benchmark.
+OWN_DATABASE = re.compile(r"security\d*\.(?:db|fdb|gdb)|employee(?:\.fdb|\.gdb)?")
 LINES_MAX = 100_000
 LINE_MAX = 10_000
 OTHER_BYTES_MAX = 1 << 20  # of a file of another name
@@ -41,24 +43,27 @@ Line = Setting | Include
 
 
 def _firebird(lines: Sequence[str], file: File) -> Iterator[Line]:
-    """See the head of any firebird.conf: "name = value", "#" begins a comment, "include" reads another file. In
-    databases.conf a name is an alias of a database; what follows in braces is set for that database alone."""
-    section = alias = ""
+    """See the head of any firebird.conf: "name = value", "#" begins a comment, "include" reads another file."""
     for number, line in enumerate(lines, start=1):
         bare = line.partition("#")[0].strip()
-        if bare.startswith("}"):
-            section = ""
-            continue
-        opens = bare.endswith("{")
-        bare = bare.removesuffix("{").strip()
         word, _, rest = bare.partition(" ")
         name, equals, value = (part.strip() for part in bare.partition("="))
         if word.lower() == "include" and rest.strip() and not rest.lstrip().startswith("="):
             yield Include(file.at(number), rest.strip().strip('"'))
         elif equals and ALIAS.fullmatch(name):
-            alias = alias if section else name.lower()
-            yield Setting(name.lower(), value.strip('"'), file.at(number), name, section)
-        section = alias if opens else section
+            yield Setting(name.lower(), value.strip('"'), file.at(number), name)
+
+
+def _databases(lines: Sequence[str], file: File) -> Iterator[Line]:
+    """Of databases.conf nothing: an alias sets nothing, and what stands in braces after one is of that database."""
+    return iter(())
+
+
+def _sets_of_databases(lines: Sequence[str]) -> bool:
+    """Whether something is set for a database alone that may be measured."""
+    text = "\n".join(line.partition("#")[0] for line in lines)
+    aliases = (before.rpartition("\n}")[2].strip().rpartition("\n")[2] for before in text.split("{")[:-1])
+    return not all(OWN_DATABASE.fullmatch(alias.partition("=")[0].strip().lower()) for alias in aliases)
 
 
 def _postgresql(lines: Sequence[str], file: File) -> Iterator[Line]:
@@ -118,7 +123,7 @@ class Kind:
 
 KINDS = (
     Kind("firebird.conf", "firebird", re.compile(r"firebird\.conf|fbembed\.conf"), _firebird),
-    Kind("databases.conf", "firebird", re.compile(r"(databases|aliases)\.conf"), _firebird),
+    Kind("databases.conf", "firebird", re.compile(r"(databases|aliases)\.conf"), _databases),
     Kind("postgresql.auto.conf", "postgresql", re.compile(r"postgresql\.auto\.conf"), _postgresql),
     Kind("postgresql.conf", "postgresql", re.compile(r"postgresql\.conf"), _postgresql, ".conf"),
     Kind("my.cnf", "mysql", re.compile(r"(my|mysqld?|mariadb|\d*-?server)\.(cnf|ini)"), _mysql, ".cnf"),
@@ -159,7 +164,9 @@ def _made(kind: Kind, file: File) -> Iterator[Configuration]:
     of = {id(one): one.section for one in read if isinstance(one, Setting) and INSTANCE.fullmatch(one.section)}
     for instance in sorted(set(of.values())) or [""]:
         mine = [one for one in read if of.get(id(one), instance) == instance]
-        yield replace(_of_lines(file, engine, kind, mine), comments=comments, side=instance)
+        made = replace(_of_lines(file, engine, kind, mine), comments=comments, side=instance)
+        of_databases = kind.parse is _databases and _sets_of_databases(lines)
+        yield replace(made, whole=False) if of_databases else made
 
 
 def _of_lines(file: File, engine: EngineName, kind: Kind, lines: Sequence[Line]) -> Configuration:

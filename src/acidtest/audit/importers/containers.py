@@ -10,7 +10,7 @@ from typing import Any
 
 from acidtest.audit import stores
 from acidtest.audit.bench import Configuration, Database, Mount, Source, Statement, Where
-from acidtest.audit.importers import blocks, documents, known, server_commands
+from acidtest.audit.importers import blocks, known, server_commands, trees
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.shell import resolved
 from acidtest.audit.importers.trees import Node
@@ -71,7 +71,7 @@ class _Container:
 
     def parts(self, node: Node, file: File, side: str, mounts: Sequence[Mount], **more: Any) -> Iterator[Part]:
         """What it sets, each setting of its command in the line where it stands."""
-        last = max((below.line for _, below in documents.walk(node)), default=node.line)
+        last = max((below.line for _, below in trees.walk(node)), default=node.line)
         lines = file.lines[node.line - 1 : min(last + 40, node.line + 1000)]
         where = file.at((node.get("args") or node.get("command") or node).line)
         told = self.image, self.words, self.environment, mounts, where, side
@@ -119,7 +119,7 @@ def _compose(root: Node, file: File) -> Iterator[Part]:
                 continue
         one = _container(service, image, ("environment", "entrypoint", "command"), file, held)
         yield from _misplaced(service, one, file, held)
-        yield from _as_it_comes(root, service, one, file, held)
+        yield from _store(root, service, one, file, held)
         profiles = [profile.text or "" for profile in service.get("profiles") or ()]
         if server_commands.image(image) is None or (profiles and all(map(ASIDE.fullmatch, profiles))):
             continue
@@ -136,14 +136,15 @@ def _ends(volume: Node, held: dict[str, str]) -> tuple[str, str]:
     return source, target.partition(":")[0]
 
 
-def _as_it_comes(root: Node, service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
-    """A store, of which no engine is ours, that is told nothing but who may connect."""
-    store = stores.named_in(one.image.rpartition("/")[2]) - set(PRODUCTS)
-    told = one.words or any(not ACCESS.search(name) for name in one.environment)
-    given = any(service.get(key) is not None for key in ("build", "env_file", "extends", "configs"))
-    if store and not (told or given or any(_volumes(root, service, file, held)[1:])):
-        where = service.get("image") or service
-        yield Statement(file.at(where.line), "as-it-comes", store.pop())
+def _store(root: Node, service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
+    """The store that a service is; and if none of our engines, whether it is told nothing but who may connect."""
+    where = file.at((service.get("image") or service).line)
+    for store in stores.named_in(one.image.rpartition("/")[2]):
+        yield Statement(where, "store", store)
+        told = one.words or any(not ACCESS.search(name) for name in one.environment)
+        given = any(service.get(key) is not None for key in ("build", "env_file", "extends", "configs"))
+        if not (store in PRODUCTS or told or given or any(_volumes(root, service, file, held)[1:])):
+            yield Statement(where, "as-it-comes", store)
 
 
 def _misplaced(service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
@@ -187,11 +188,14 @@ def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tup
 
 def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]:
     """The containers of one object, wherever its kind keeps them; a name for each from the object's."""
-    for _, node in documents.walk(root):
+    for _, node in trees.walk(root):
         containers = node.pairs.get("containers")
         volumes = {one.says("name"): one for one in node.pairs.get("volumes") or ()}
         for one in containers if containers is not None and containers.is_list else ():
             image = one.says("image")
+            yield from (
+                Statement(file.at(one.line), "store", store) for store in stores.named_in(image.rpartition("/")[2])
+            )
             if server_commands.image(image) is None:
                 continue
             told = _container(one, image, ("env", "command", "args"), file, {})
@@ -257,17 +261,17 @@ def _dockerfile(file: File) -> Iterator[Part]:
 
 
 def _read(file: File) -> Sequence[Part] | None:
-    if file.size > documents.TEXT_MAX or b"\0" in file.head or known.is_prose(file.base):
+    if file.size > trees.TEXT_MAX or b"\0" in file.head or known.is_prose(file.base):
         return None
     text = file.text
     if not known.holds(file, HINTS):
         return None
-    if re.search(r"^FROM\s", text, re.MULTILINE) and ("dockerfile" in file.base or not documents.looks(text)):
+    if re.search(r"^FROM\s", text, re.MULTILINE) and ("dockerfile" in file.base or not trees.looks(text)):
         return list(_dockerfile(file)) or None
-    if not CONTAINER.search(text) or not documents.looks(text):
+    if not CONTAINER.search(text) or not trees.looks(text):
         return None
     try:
-        roots = documents.of_file(file)
+        roots = trees.of_file(file)
     except Broken:
         return None
     maps = {one.says("metadata", "name"): one for one in roots if one.says("kind") == "ConfigMap"}

@@ -275,6 +275,30 @@ def check_published(declared: Declared, files: Mapping[str, File]) -> None:
     problems.check()
 
 
+# Keys of a fleet's file: what its machines are of, and the others.
+MACHINES = frozenset(("address", "ssh", "slurm", "kubernetes", "local"))
+OF_FLEETS = ("workers", "spread", "server", "listen", "patience_s", "tls", "ssh_options", "hosts")
+
+
+def of_acidtest(file: File) -> str:
+    """What a TOML file of acidtest is, and that it holds nothing to audit; "" of any other file."""
+    if not file.base.endswith(".toml") or file.size > BYTES_MAX:
+        return ""
+    try:
+        keys = tomllib.loads(file.text).keys()
+    except (ValueError, RecursionError):
+        return ""
+    if "name" in keys and {"workload", "program"} & keys and {"repetitions", "factors", "engine", "place"} & keys:
+        return "is an experiment of acidtest, which is run and not audited"
+    if file.base == "workload.toml" and "description" in keys:
+        return "is a workload of acidtest, which is run and not audited"
+    if keys & MACHINES and keys <= {*MACHINES, *OF_FLEETS}:
+        return "is a fleet of acidtest, which is not audited"
+    if OURS & keys and keys <= set(KEYS):
+        return f"declares a study, and only {NAME} at the top of a kit is read"
+    return ""
+
+
 def _read(file: File) -> list[Part] | None:
     """It is read by ``read``, once; here it is only known, so that nothing else takes it for results."""
     try:

@@ -3,18 +3,23 @@ which a shell prints them as a table, alone or amid other output."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import chain, pairwise
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice, pairwise, takewhile
 
 from acidtest.audit.bench import Configuration, EngineName, Setting
 from acidtest.audit.importers import known
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.printed import ROWS_MAX, Table, separated, tables
 
 TEXT_MAX = 16 << 20
+CELLS_MAX = 64
+CELL_MAX = 4096
+ROWS_MAX = 20_000  # of one table: no engine has as many settings
+RULE = re.compile(r"\+?[-=]{2,}(?:[+|][-=]+){0,63}\+?")  # "+----+----+" of mysql, "----+----" of psql
 HINTS = (
     "variable_name", "setting", "@@", "pragma", "rdb$config",
     "_buffer_pool_size\t", "_buffer_pool_size:", "_buffer_pool_size |", "shared_buffers", "synchronous_commit",
@@ -46,6 +51,60 @@ def shown(number: str, unit: str) -> str:
             break
         amount, of = amount // STEPS[larger], larger
     return f"{amount}{of}"
+
+
+@dataclass
+class Table:
+    """A table as a shell prints it. ``names`` are the columns' in lower case; each row has its line, from 1."""
+
+    names: tuple[str, ...]
+    line: int
+    rows: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
+
+
+def _cells(line: str, mark: str = "|") -> tuple[str, ...]:
+    bare = line.rstrip("\r\n") if mark == "\t" else line.strip()
+    if mark == "|" and bare[:1] == "|" and bare[-1:] == "|" and len(bare) > 1:
+        bare = bare[1:-1]
+    return tuple(cell.strip()[:CELL_MAX] for cell in bare.split(mark, CELLS_MAX))
+
+
+def _names(cells: Sequence[str]) -> tuple[str, ...]:
+    return tuple(cell.lower().strip('"`') for cell in cells)
+
+
+def _ruled(lines: Sequence[str]) -> Iterator[Table]:
+    """Tables whose heading has a rule under it."""
+    end = 0
+    for at in range(1, len(lines)):
+        rule, above = lines[at].strip(), lines[at - 1].lstrip()
+        if at <= end or not RULE.fullmatch(rule) or (rule[0] == "+" and above[:1] != "|"):  # a frame's first line
+            continue
+        table = Table(_names(_cells(lines[at - 1])), at)
+        for end in range(at + 1, len(lines)):
+            line, cells = lines[end].strip(), _cells(lines[end])
+            if (
+                not line
+                or RULE.fullmatch(line)
+                or (len(cells) == 1 and line[0] == "(")
+                or len(cells) != len(table.names)
+            ):
+                break
+            # Without a name it is a value that goes on in the next line.
+            if (cells[0] or not table.rows) and len(table.rows) < ROWS_MAX:
+                table.rows.append((end + 1, cells))
+        if table.rows and any(table.names):
+            yield table
+
+
+def _split(lines: Sequence[str], head: int, mark: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    if mark != ",":
+        yield from ((number + 1, _cells(lines[number], mark)) for number in range(head, len(lines)))
+        return
+    reader = csv.reader(lines[number] + "\n" for number in range(head, len(lines)))
+    with suppress(csv.Error):  # a field of more than 128 KB
+        for row in reader:
+            yield head + reader.line_num, tuple(cell.strip()[:CELL_MAX] for cell in row)
 
 
 def _of_table(table: Table, file: File) -> Configuration | None:
@@ -128,7 +187,10 @@ def _separated(lines: Sequence[str], file: File) -> Iterator[Configuration]:
             names = [cell.strip().strip('"`') for cell in low.split(mark)]
             asked = mark == "\t" and all(name.startswith("@@") for name in names)
             if asked or (any(name in names for name in NAMES) and any(name in names for name in VALUES)):
-                table = separated(lines, at, mark)
+                rows = _split(lines, at, mark)
+                head = _names(next(rows, (0, ()))[1])
+                below = takewhile(lambda row, wide=len(head): len(row[1]) == wide, rows)  # type: ignore[misc]
+                table = Table(head, at + 1, list(islice(below, ROWS_MAX)))
                 after = table.rows[-1][0] if table.rows else at + 1
                 count += len(table.rows)
                 if table.rows and (one := _of_table(table, file)):
@@ -187,7 +249,7 @@ def of_lines(lines: Sequence[str], file: File) -> list[Configuration]:
     """What engines say of themselves in ``lines``, whose first is the file's first."""
     found: list[Configuration] = []
     read: set[int | None] = set()
-    ruled = (one for table in tables(lines) if (one := _of_table(table, file)))
+    ruled = (one for table in _ruled(lines) if (one := _of_table(table, file)))
     for part in chain(ruled, *(parse(lines, file) for parse in (_separated, _headless, _pairs, _pragmas))):
         # A table that two readings recognise is one.
         settings = tuple(one for one in part.settings if one.where.line not in read)

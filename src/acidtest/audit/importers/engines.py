@@ -23,7 +23,6 @@ from typing import TypeVar
 from acidtest import settings
 from acidtest.audit.bench import (
     PARTS,
-    Account,
     Binary,
     Configuration,
     Database,
@@ -31,6 +30,7 @@ from acidtest.audit.bench import (
     LogEntry,
     Mount,
     Side,
+    of_one_series,
 )
 from acidtest.audit.declared import is_of
 from acidtest.audit.importers.file import Part
@@ -82,7 +82,6 @@ class _Group:
             databases=of(Database),
             log=of(LogEntry),
             mounts=of(Mount),
-            accounts=of(Account),
         )
 
 
@@ -101,7 +100,7 @@ def _homes(names: Iterable[str]) -> set[str]:
 
 def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
     """The sides of a kit, in order of their names, given each part with the file that it was read from."""
-    mine = [(name, part) for name, part in parts if isinstance(part, Owned | Mount | Account)]
+    mine = [(name, part) for name, part in parts if isinstance(part, Owned | Mount)]
     roots = _homes(name for name, part in mine if isinstance(part, Binary) or _is_file(part))
     held: dict[str, list[Part]] = defaultdict(list)
     loose: list[Part] = []
@@ -136,7 +135,7 @@ def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
             group.parts.append(one)
     groups = [*sorted(groups, key=lambda group: group.name), *strays.values()]
     for group in groups:
-        group.parts += [one for one in loose if isinstance(one, Mount | Account)]
+        group.parts += [one for one in loose if isinstance(one, Mount)]
         called = {(one.where.file, one.side) for one in group.parts if isinstance(one, Configuration)}
         group.parts += [one for one in mounts if (one.where.file, one.side) in called]
     return [group.side() for group in groups]
@@ -155,7 +154,7 @@ def _of_home(home: str, parts: Sequence[Part], loose: list[Part]) -> Iterator[_G
     fork = next(iter(sure)) if len(sure) == 1 else None
     engine_of = {part.engine: (part.engine in FORKS and fork) or part.engine for part in owned}
     anchors = dict.fromkeys(engine_of[part.engine] for part in owned if isinstance(part, Binary | Configuration))
-    everywhere: list[Part] = [part for part in parts if isinstance(part, Mount | Account)]
+    everywhere: list[Part] = [part for part in parts if isinstance(part, Mount)]
     for engine in anchors:
         of = [part for part in owned if engine_of[part.engine] == engine]
         clusters = _clusters([part for part in of if isinstance(part, Configuration)])
@@ -295,7 +294,7 @@ def _told_of(one: Configuration, groups: Sequence[_Group]) -> Sequence[_Group]:
     path = PurePosixPath(one.where.file)
     below = [group for group in groups if group.home not in ("", ".") and PurePosixPath(group.home) in path.parents]
     called = [group for group in groups if _name_in(group.name, one.where.file)]
-    aged = [group for group in groups if one.version and _one_version(group.side().version, one.version)]
+    aged = [group for group in groups if of_one_series(group.side().version, one.version)]
     wholly = [group for group in below if group in called]
     found = wholly or below or called or aged
     if not found and one.source == "dump" and len(groups) > 1:
@@ -308,10 +307,6 @@ def _name_in(name: str, file: str) -> bool:
     """Whether the name of a file has that of a side in it: "run-pg15.sh", "pg15"."""
     last = PurePosixPath(name).name.lower()
     return len(last) >= NAME_MIN and re.search(rf"(?<![a-z0-9]){re.escape(last)}(?![a-z0-9])", file.lower()) is not None
-
-
-def _one_version(one: str, other: str) -> bool:
-    return bool(one) and (f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}."))
 
 
 def _series(part: Owned) -> str | None:

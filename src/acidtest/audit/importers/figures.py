@@ -13,11 +13,11 @@ from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
-from acidtest.audit.bench import EngineName, Published, Unit
+from acidtest.audit.bench import Published, Unit
+from acidtest.audit.importers import known
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.tables import CELL_MAX, PROSE, Row, Table, of_file
 from acidtest.audit.importers.trees import load_json
-from acidtest.families import PRODUCTS
 from acidtest.formats import linear
 
 SECOND = r"(?: ?(?:per|a|/) ?s(?:ec(?:ond)?s?)?\b)"
@@ -321,7 +321,7 @@ def _of_rows(
                 name = ": ".join(part for part in (" ".join(label[:3]), whose) if part)
                 one = Published(
                     file.at(at), "", name[:CELL_MAX] or file.base, told=True, parameters=dict(given),
-                    engine=engine_of(f"{name} {given}"), **_counted(common),
+                    engine=known.product(f"{name} {given}"), **_counted(common),
                 )  # fmt: skip
                 yield _measured(one, of_one, row, f"{name} {' '.join(head[n] for n, _, _ in of_one)}".lower())
 
@@ -390,13 +390,6 @@ def _unit(kind: str, words: str) -> Unit:
         return kind  # type: ignore[return-value]
     reads, writes = READS.search(words), WRITES.search(words)
     return "operations" if bool(reads) == bool(writes) else "reads" if reads else "writes"
-
-
-def engine_of(text: str) -> EngineName | None:
-    """The only product that is named there."""
-    words = re.findall(r"[a-z]+", text.lower())
-    named = {one.name for one in PRODUCTS.values() if any(word in words for word in (one.name, *one.words))}
-    return named.pop() if len(named) == 1 else None
 
 
 # ------------------------------------------------------------------------------------------------- words and figures

@@ -43,7 +43,7 @@ CODINGS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (code
            (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
 
 Part = (
-    bench.Account | bench.Binary | bench.Configuration | bench.Database | bench.Harness | bench.LogEntry | bench.Mount
+    bench.Binary | bench.Configuration | bench.Database | bench.Harness | bench.LogEntry | bench.Mount
     | bench.Published | bench.Routine | bench.Statement | bench.TableRow
 )  # fmt: skip
 Answer = TypeVar("Answer")

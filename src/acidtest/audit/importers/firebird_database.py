@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from acidtest.audit.bench import OWN_DATABASE, Database
+from acidtest.audit.bench import Database
+from acidtest.audit.importers.configurations import OWN_DATABASE
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.formats import firebird_header, gstat
 

@@ -1,4 +1,4 @@
-"""HammerDB: its log or console from 3 to 6, and the JSON of ``jobs summaryjson`` and ``jobs JOB timing``. See the
+"""HammerDB: its log or console from 3 to 6, and the JSON of ``jobs summaryjson``. See the
 drivers in src/, and docs "CLI scripting"."""
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import Any
 
 from acidtest.audit.amounts import number, whole
 from acidtest.audit.bench import EngineName, Published
-from acidtest.audit.importers import commands
+from acidtest.audit.importers import commands, known
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.outputs import SERIES_MAX, line_of, picked
 from acidtest.audit.importers.trees import load_json, rows, table
-from acidtest.families import PRODUCTS
 
 # "Vuser 1:TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM", and up to 3.2
 # "… System achieved 60501 SQL Server TPM at 13207 NOPM"
@@ -73,12 +72,8 @@ def _result(file: File, at: int, nopm: str, tpm: str, engine: str, facts: dict[s
 
 
 def _json(file: File) -> Sequence[Published] | None:
-    """The summary of a job, or its timing alone."""
     if file.head.lstrip()[:1] == b"{" and REPORT in file.head:
         return [_report(table(load_json(file.text)), file)]
-    if file.head.lstrip()[:1] == b"{" and b'"NEWORD"' in file.head and b'"p99_ms"' in file.head:
-        times = picked(table(table(load_json(file.text)).get(NEW_ORDER)), TIMES)
-        return [Published(file.at(1), "hammerdb", file.base, latency_ms=times, latency_from="actual start")]
     return None
 
 
@@ -122,8 +117,7 @@ def _counted(report: dict[str, Any], ramp_up: float, duration: float | None) -> 
 
 def _engine(word: str) -> EngineName | None:
     """Of what HammerDB calls a database: one of a product that is not known here is None."""
-    name = word.strip().lower()
-    return commands.PRODUCTS.get(name, name if name in PRODUCTS else None)
+    return commands.PRODUCTS.get(word.strip().lower()) or known.product(word)
 
 
 LOG = Importer("HammerDB log", _log)

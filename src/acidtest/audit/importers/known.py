@@ -10,6 +10,7 @@ from importlib import resources
 from acidtest import settings
 from acidtest.audit.bench import EngineName
 from acidtest.audit.importers.file import File
+from acidtest.families import PRODUCTS
 
 ENGINES = ("postgresql", "mysql", "sqlite", "firebird")  # MariaDB's names are MySQL's
 NAME_MAX = 64
@@ -93,6 +94,15 @@ def has(engine: EngineName, name: str) -> bool:
     low = spelled(name)
     patterns = _patterns("mysql" if engine == "mariadb" else engine)
     return len(low) <= NAME_MAX and any(pattern.fullmatch(low) for pattern in patterns)
+
+
+PRODUCTS_BY_WORD = {word: one.name for one in PRODUCTS.values() for word in (one.name, *one.words, f"{one.name}sql")}
+
+
+def product(text: str) -> EngineName | None:
+    """The only product that the words of ``text`` name; None where they name none, or several."""
+    named = {PRODUCTS_BY_WORD[word] for word in re.findall(r"[a-z]+", text.lower()) if word in PRODUCTS_BY_WORD}
+    return named.pop() if len(named) == 1 else None
 
 
 @lru_cache(maxsize=1 << 14)

@@ -18,7 +18,7 @@ COMMAND = "command of a benchmark"
 REPORT = linear.compile(r".*\.(?:html?|json|log|out|res)")
 LINE_MAX = 2_000
 # What computes or draws, and what a build needs: no figures of a run.
-SOURCE = re.compile(
+SOURCE = linear.compile(
     r".*\.(?:py|pyi|pyx|js|mjs|cjs|jsx|ts|tsx|go|java|kt|scala|groovy|gradle|c|h|cc|cpp|cxx|hpp|cs|fs|vb|rs|rb|php|pl|pm|"
     r"lua|r|jl|swift|m|sql|psql|ddl|pls|pas|dpr|lpr|dfm|asm|css|scss|less|svg|vue|svelte|tcl|awk|sed|bat|cmd|ps1|sh|bash|"
     r"zsh|fish|tf|tfvars|hcl|bicep|gnuplot|gp|plt|tex|bib|lock|sum|mod|csproj|sln|xsd|xsl|xslt|proto|thrift|po|pot|ipynb|"
@@ -26,7 +26,7 @@ SOURCE = re.compile(
     r"|dockerfile.*|makefile.*|license.*|copying.*|notice.*|authors.*|changelog.*|vagrantfile|jenkinsfile|gemfile.*|"
     r"package(?:-lock)?\.json|tsconfig.*\.json|composer\.json|requirements.*\.txt|yarn\.lock|cmakelists\.txt|\.[a-z].*"
 )
-CONFIGURES = re.compile(r".*\.(?:ya?ml|conf|cnf|ini|cfg|env|properties|xml)(?:\.\w+)?")
+CONFIGURES = linear.compile(r".*\.(?:ya?ml|conf|cnf|ini|cfg|env|properties|xml)(?:\.\w+)?")
 HEAD_OF_TEXT = 4_096
 HEADING = linear.compile(r"\s*(?:#{1,6}\s.*|[=\-~^*]{3,}\s*|<!--.*-->\s*)?")
 PACKED = linear.compile(

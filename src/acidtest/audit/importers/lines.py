@@ -42,15 +42,17 @@ OF_DATA = linear.compile(
     linear.I,
 )
 TIMES_S = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "m": 60.0, "s": 1.0}
-WALL = re.compile(  # of sql-bench
+WALL = linear.compile(  # of sql-bench
     r"(?:Time for (\S{1,80}) \(\d{1,12}\)|(Total) time): {1,9}(\d{1,9}(?:\.\d{1,9})?) wallclock secs"
 )
-GO = re.compile(r"\s{0,20}([Bb]enchmark\S{1,150})\s+(\d{1,12})\s+(\d{1,15}(?:\.\d{1,6})?) ns/op")  # of "go test -bench"
+GO = linear.compile(
+    r"\s{0,20}([Bb]enchmark\S{1,150})\s+(\d{1,12})\s+(\d{1,15}(?:\.\d{1,6})?) ns/op"
+)  # of "go test -bench"
 # Of benchstat: a line for each benchmark, a column for each file, and how many runs of it were compared.
 STAT = linear.compile(r"^benchstat |\s│\s+sec/op ")
 STAT_CELL = linear.compile(r"((\d{1,15}(?:\.\d{1,9})?)([nµm]?) ± \S{1,9})")
 STAT_RUNS = linear.compile(r"\(p=\S{1,9} n=(\d{1,9})")
-STATED = re.compile(
+STATED = linear.compile(
     r"[\s*#>|-]{0,20}([A-Za-z][\w .()%]{0,40}?|\d{2}(?:\.\d{1,3})?(?:th|%)[\w ]{0,20})\s{0,9}[:=]\s{0,9}"
     r"(\d[\d,]{0,15}(?:\.\d{1,12})?) ?(ns|us|µs|ms|s|sec|secs|seconds)\b[\s,.]{0,9}"
 )
@@ -60,14 +62,14 @@ PART = linear.compile(r"\(\d{1,3} ?%\)|^\s*\[?\d{1,3} ?%")  # of a run that goes
 FIGURE = linear.compile(r"\||\d[\d.,]{0,20} ?(?:ms|s|sec|µs|us)\b")
 LABEL_END = re.compile(r"[\s:=|,;>(\[\-]{1,20}$")
 # Of the tools that importers of their own read.
-KNOWN = re.compile(
+KNOWN = linear.compile(
     r"transaction type:|SQL statistics:|\[OVERALL\]|TEST RESULT|IOPS=|iops=|http_reqs|Measured tpm|TpmC|ioping|"
     r"\[Summary\]|\[Current\]|latency average|tps = |thds:|Throughput \(requests|fio-\d|sysbench \d|"
     r"seconds to run all queries|Timing (?:cached|buffered)|bytes .{0,40}copied|ops/sec +\d+\.\d+ usecs/op|"
     r"summary [=+]|current ops/sec|Virtual Users configured"
 )
-SETS = re.compile(
-    r"(?:^|[\s\"'`=])--?[A-Za-z]|[{}$]|\b(?:target|wanted|limit|max|expected|goal|threshold)\b", re.IGNORECASE
+SETS = linear.compile(
+    r"(?:^|[\s\"'`=])--?[A-Za-z]|[{}$]|\b(?:target|wanted|limit|max|expected|goal|threshold)\b", linear.I
 )
 
 

@@ -1,19 +1,17 @@
-"""Listings of a machine that somebody kept beside a benchmark: mounts, Windows services, an account's privileges; and
-what watches it beside a run (iostat, vmstat, mpstat, sar, pidstat, dstat, top), of which nothing is judged yet."""
+"""Listings of a machine that somebody kept beside a benchmark: its mounts and its memory; and what watches it
+beside a run (iostat, vmstat, mpstat, sar, pidstat, dstat, top), of which nothing is judged yet."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from acidtest.audit.bench import Account, Mount, Statement
+from acidtest.audit.bench import Mount, Statement
 from acidtest.audit.importers.file import File, Importer, Part
 from acidtest.filesystems import IN_MEMORY, NAMES
 
 MOUNTED = re.compile(r"\S+ on (\S+) type (\w+) \(([^)]*)\)")  # mount(8)
 TABLE = re.compile(r"\S+\s+(/\S*)\s+(\w+)\s+([\w,=./:-]+)\s+\d\s+\d\s*")  # /proc/mounts, fstab(5)
-SERVICE = re.compile(r"SERVICE_START_NAME\s*+: *+(\S.*)")  # sc qc
-PRIVILEGE = re.compile(r"(Se[A-Z]\w+Privilege)\b.*")  # whoami /priv
 MEMORY = re.compile(r"MemTotal: +(\d{1,12}) kB")  # /proc/meminfo
 TOP = re.compile(r"\s{0,9}([KMG])iB Mem ?: {1,9}(\d{1,12}(?:\.\d)?) ?\+?total\b")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -33,18 +31,6 @@ def _mounts(file: File) -> Iterator[Mount]:
             yield Mount(file.at(number), match[1], match[2], frozenset(match[3].split(",")))
 
 
-def _accounts(file: File) -> Iterator[Account]:
-    privileges, first = set(), 0
-    for number, line in enumerate(file.lines, start=1):
-        if match := SERVICE.fullmatch(line.strip()):
-            yield Account(file.at(number), match[1])
-        elif match := PRIVILEGE.match(line.strip()):
-            privileges.add(match[1])
-            first = first or number
-    if privileges:
-        yield Account(file.at(first), "", frozenset(privileges))
-
-
 def _memory(file: File) -> Iterator[Statement]:
     for number, line in enumerate(file.lines, start=1):
         if match := MEMORY.fullmatch(line.strip()):
@@ -53,13 +39,13 @@ def _memory(file: File) -> Iterator[Statement]:
             yield Statement(file.at(number), "memory", match[0].strip(), UNITS[match[1]] * float(match[2]))
 
 
-def _listing(file: File) -> Sequence[Mount | Account | Statement] | None:
-    named = file.base.startswith(("mount", "fstab", "meminfo", "sc_", "sc.", "service", "whoami", "priv"))
+def _listing(file: File) -> Sequence[Mount | Statement] | None:
+    named = file.base.startswith(("mount", "fstab", "meminfo"))
     if file.size > TEXT_MAX or b"\0" in file.head:
         return None
     if not (named or file.base.endswith(".txt")):
         return list(_memory(file)) or None if "iB Mem" in file.text else None
-    return [*_mounts(file), *_accounts(file), *_memory(file)] or None
+    return [*_mounts(file), *_memory(file)] or None
 
 
 def _monitor(file: File) -> Sequence[Part] | None:

@@ -39,7 +39,7 @@ def filled(one: Published) -> Published:
 
 
 def _told(one: Published) -> dict[str, int]:
-    """What the nearest name tells of each: its label, the heading above it, its file, and the folders that hold it."""
+    """What the nearest name tells of each: its label, its file, and the folders that hold it."""
     told: dict[str, int] = {}
     for text in _names(one):
         found: dict[str, set[int]] = {}
@@ -59,6 +59,5 @@ def _names(one: Published) -> Iterator[str]:
     file = one.where.file.rpartition("/")[2]
     if one.name.lower() != file.lower():
         yield one.name[-NAME_MAX:]
-    yield one.under[-NAME_MAX:]
     if not (one.told and one.under):
         yield from (part[:NAME_MAX] for part in reversed(one.where.file.split("/")[-PARTS_MAX:]))

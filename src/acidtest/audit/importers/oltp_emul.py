@@ -81,9 +81,8 @@ def _asked(held: Mapping[str, str]) -> dict[str, str]:
     return asked | {of: str(60 * value) for of, value in minutes.items()}
 
 
-def _configuration(file: File) -> Sequence[Published] | None:
-    return asked_by(file, OWN, 2, _asked, Published(file.at(1), "oltp-emul", "", engine="firebird"))
-
-
 REPORT = Importer("OLTP-EMUL report", _text)
-CONFIGURATION = Importer("OLTP-EMUL configuration", _configuration)
+CONFIGURATION = Importer(
+    "OLTP-EMUL configuration",
+    lambda file: asked_by(file, OWN, 2, _asked, Published(file.at(1), "oltp-emul", "", engine="firebird")),
+)

@@ -268,6 +268,11 @@ def line_of(file: File, word: str, otherwise: int = 1) -> int:
     return file.text.count("\n", 0, at) + 1 if at >= 0 else otherwise
 
 
+def numbers(pairs: Iterable[tuple[str, Any]]) -> dict[str, float]:
+    """Those values that are figures, by their names."""
+    return {name.strip(): value for name, held in pairs if (value := number(held)) is not None}
+
+
 def picked(of: Mapping[str, Any], names: Mapping[str, str], per: float = 1.0) -> dict[str, float]:
     """Those figures of an object that are there, by other names."""
     return {name: value / per for name, key in names.items() if (value := number(of.get(key))) is not None}

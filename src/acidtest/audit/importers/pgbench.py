@@ -4,10 +4,9 @@ src/bin/pgbench/pgbench.c."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.outputs import N, Output, Row, Run
 
@@ -17,6 +16,8 @@ LOADED = re.compile(
 PROGRESS = rf"progress: {N} s, {N} tps, lat \S{{1,20}} ms stddev [\w.,+-]{{1,20}}?"
 ROWS = (
     Row("interval", rf"{PROGRESS}(?:(, lag ).{{0,60}}?)?(?:, {N} failed.*|, .*|$)", ("at", "rate", "_lag", "failed")),
+    # "pgbench (17.2, server 16.4)" where its own version is not the server's.
+    Row("once", r"pgbench \((?:.{1,60}, server )?(\d{1,2}(?:\.\d{1,2}){0,2}(?:devel|beta\d|rc\d)?)", ("version",)),
     Row("title", r"transaction type: (.{1,200})", ("script",)),
     # Before 14 there are two rates; where one is quoted without a summary, that is where the run stands.
     Row("result", rf"tps = {N} \(including ", ("_including",)),
@@ -80,10 +81,6 @@ OUTPUT = Output(
 )
 
 
-def _load(file: File) -> Sequence[Published] | None:
-    """What ``pgbench -i`` prints; no result."""
-    return [] if any(LOADED.match(line) for line in file.first_lines) else None
-
-
 SUMMARY = Importer("pgbench output", OUTPUT.read, together=True)
-LOAD = Importer("pgbench load", _load)
+# What "pgbench -i" prints is no result.
+LOAD = Importer("pgbench load", lambda file: [] if any(map(LOADED.match, file.first_lines)) else None)

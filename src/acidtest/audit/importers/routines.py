@@ -227,7 +227,6 @@ class _Reader:
                 self._assign(statement)
             if self.known == before:
                 break
-        draws = {draw for n in range(len(body)) if (draw := self._draw(body, n)) and draw.sort != "column"}
         loop, line = max(((self._count(one), -one[0].line) for one in statements), default=(0, 0))
         return Routine(
             where=self.file.at(tokens[0].line),
@@ -235,7 +234,6 @@ class _Reader:
             kind=kind,
             table=table,
             calls=calls,
-            draws=_sorted(draws),
             writes=tuple(self._writes(statements)),
             loop=loop or None,
             loop_where=self.file.at(-line) if loop else None,

@@ -31,17 +31,20 @@ CALLED = linear.compile(
     r"podman|nerdctl|gfix|mount|PGOPTIONS"
 )
 CONFIGURED = ".conf"
+WRITES = linear.compile(r"<<|>>|sed |tee ")  # into a file
 COMMAND = re.compile(r"ExecStart=[-@:+!]{0,3}|CMD |ENTRYPOINT |RUN ")
 # What stands before a command in a transcript: a prompt, the marks of "set -x", the columns of ps.
 PROMPT = re.compile(r"\s*+(?:[@-]{1,2}(?=[a-z/])|\++ |(?:[\w.@:~/\[\] -]{0,60})[$#>] )")
 PS = re.compile(r"(?:\S{1,40}+ ++)?\d{1,8} ++.{1,120}? (?:\d{1,6}:\d\d(?:\.\d\d|:\d\d)? +){1,2}(?=\S)")
 ASSIGNED = re.compile(
-    r"\s*(?:export |readonly |local |declare (?:-\w+ )?|set |\$env:)?([A-Za-z_]\w{0,60}) ?[?:]?= ?(.{0,2000})"
+    r"\s*(?:\[{1,2} .{1,80}? \]{1,2} && )?(?:export |readonly |local |declare (?:-\w+ )?|set |\$env:)?"
+    r"([A-Za-z_]\w{0,60}) ?[?:]?= ?(.{0,2000})"
 )
+DEFAULTED = re.compile(r"\s*: \"?\$\{([A-Za-z_]\w{0,60}):=([^{}$\"]{0,300})\}\"?\s*")  # : "${T:=60}"
 LOOPS = ("for ", "read ", "select ")
 LOOP = re.compile(r"\s*(?:for|read|select) +(?:-\w+ +)*([A-Za-z_]\w{0,60})\b")
 VARIABLE = re.compile(
-    r"\$(?:(\w{1,60})|\{([A-Za-z_]\w{0,60})(?::?([-=])([^{}$]{0,300}))?\})|%(\w{1,60})%|\$\(([A-Z_]{1,60})\)|\$\(|`|\$\{|\$[@*#?!]"
+    r"\$(?:(\w{1,60})|\{(\w{1,60})(?::?([-=])([^{}$]{0,300}))?\})|%(\w{1,60})%|\$\(([A-Z_]{1,60})\)|\$\(|`|\$\{|\$[@*#?!]"
 )
 WORD = re.compile(r"\w{1,40}")
 QUOTED = re.compile(
@@ -58,22 +61,26 @@ def assignments(line: str, held: dict[str, str]) -> None:
     """Takes down what a line assigns to a variable; what is not plain is unknown from there on."""
     if line.lstrip().startswith(LOOPS) and (match := LOOP.match(line)):
         held[match[1]] = server_commands.UNKNOWN
+    elif "${" in line and (match := DEFAULTED.fullmatch(line)):
+        held.setdefault(match[1], match[2])
     elif "=" in line and (match := ASSIGNED.fullmatch(line)):
-        value = resolved(match[2].strip().rstrip(";"), held)
+        value = resolved(match[2].partition(" #")[0].strip().rstrip(";"), held)
         words = server_commands.split(value) if len(value) < 500 else []
         held[match[1]] = words[0] if len(words) == 1 else server_commands.UNKNOWN if words or "(" in value else ""
 
 
-def resolved(text: str, held: dict[str, str]) -> str:
-    """``text`` with the variables that are known; the others as what nobody knows."""
+def resolved(text: str, held: dict[str, str], *, keep: bool = False) -> str:
+    """``text`` with the variables that are known; with ``keep`` the others as they are written, else as what nobody
+    knows."""
 
     def put(match: re.Match[str]) -> str:
         name = match[1] or match[2] or match[5] or match[6]  # the last of a Makefile
-        if name is None:
-            return server_commands.UNKNOWN
-        if name in held:
-            return held[name]
-        return match[4] if match[3] else server_commands.UNKNOWN if not match[5] else match[0]
+        value = held.get(name or "", server_commands.UNKNOWN)
+        if server_commands.UNKNOWN not in value:
+            return value
+        if name not in held and match[3]:
+            return match[4]
+        return match[0] if keep or (match[5] and name not in held) else server_commands.UNKNOWN
 
     return VARIABLE.sub(put, text)[: LINE_MAX * 2] if "$" in text or "%" in text or "`" in text else text
 
@@ -182,14 +189,12 @@ def starts(file: File) -> bool:
     return CALLED.search(file.text) is not None and PROGRAM.search(file.text) is not None
 
 
-def _writes(file: File) -> bool:
-    return any(mark in file.text for mark in ("<<", ">>", "sed ", "tee "))
-
-
 def _read(file: File) -> Sequence[Configuration | Mount | Database] | None:
     if file.size > TEXT_MAX or known.is_prose(file.base) or b"\0" in file.head:
         return None
-    if not file.once(starts) and not (_writes(file) and (CONFIGURED in file.text or file.once(known.mentioned_in))):
+    if not file.once(starts) and not (
+        WRITES.search(file.text) and (CONFIGURED in file.text or file.once(known.mentioned_in))
+    ):
         return None
     return list(of_lines(file.lines, file)) or None
 

@@ -20,7 +20,6 @@ STEPS_MAX = 400
 DEPTH_MAX = 5  # of functions that call each other
 NESTED_MAX = 40  # loops within loops
 TEXT_MAX = 160
-NEAR = 2  # lines below which a warm-up is spoken of
 SHELL = linear.compile(r".*\.(?:sh|bash|zsh|ksh)|(?:run|bench)[\w-]*")
 SHEBANG = linear.compile(rb"#![^\n]{0,80}\b(?:ba|z|k|da)?sh\b")
 FUNCTION = linear.compile(
@@ -136,7 +135,6 @@ class _Reader:
         self._bodies = bodies
         self._file = file
         self._held: dict[str, str] = {}
-        self._warm = -10  # the line in which a warm-up was last spoken of
         self.called: set[str] = set()
         self.steps: list[Step] = []
 
@@ -145,7 +143,6 @@ class _Reader:
             if len(self.steps) >= STEPS_MAX:
                 return
             if SPOKEN.fullmatch(written):
-                self._warm = number if WARM.search(written) else self._warm
                 continue
             if (match := ASSIGNED.fullmatch(written)) and "$(" not in written and "`" not in written:
                 self._held.setdefault(match[1], match[2].strip())
@@ -154,7 +151,7 @@ class _Reader:
                 continue
             line = VARIABLE.sub(lambda match: self._held.get(match[1]) or match[1].lower(), written)[:LINE_MAX]
             own = line.split()[0] if line.split()[:1] and line.split()[0] in self._bodies else ""
-            kind = self._kind(line, number, own)
+            kind = self._kind(line, own)
             loops = (*around, *within)
             if own and depth < DEPTH_MAX and kind not in ("load", "warm-up"):
                 self.called.add(own)
@@ -165,7 +162,7 @@ class _Reader:
                 text = " ".join(line.split())[:TEXT_MAX]
                 self.steps.append(Step(self._file.at(number), kind, text, loops, named, READS.search(line) is not None))
 
-    def _kind(self, line: str, number: int, own: str) -> StepKind | None:
+    def _kind(self, line: str, own: str) -> StepKind | None:
         command = OUTPUT.sub("", line)
         if INSTALLS.search(command):
             return None
@@ -176,7 +173,7 @@ class _Reader:
         if LOAD.search(command) or (of_kit and OWN_LOAD.search(name)):
             return "load"
         if (TOOL.search(command) and not asks) or (of_kit and OWN_RUN.search(name)):
-            return "warm-up" if WARM.search(line) or 0 <= number - self._warm <= NEAR else "run"
+            return "warm-up" if WARM.search(line) else "run"
         if match and WARM.search(command):
             return "warm-up"
         if SETTLES.search(command):

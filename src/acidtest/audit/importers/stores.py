@@ -1,49 +1,35 @@
-"""Stores that a kit starts, and what it sets of when their writes are acknowledged. See ``audit.stores``."""
+"""What a kit's programs, scripts and configurations set of when writes of a store are acknowledged: see
+``audit.stores``. What a text tells of it is not read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from acidtest.audit.bench import Statement
+from acidtest.audit.importers import known
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.stores import BY_WORD, STORES
+from acidtest.audit.stores import STORES
 from acidtest.formats import linear
 
 BYTES_MAX = 1 << 20
 LINE_MAX = 1_000
 KEPT = 20  # of a file
-NAMES = "|".join(sorted(BY_WORD, key=len, reverse=True))
-# An image's last part names the store: "mongo:7", "cockroachdb/cockroach:v24.1", "mongodb/mongodb-community-server".
-IMAGE = linear.compile(
-    rf"(?:^\s*(?:-\s+)?image:\s*[\"']?|\b(?:docker|podman) run\b.{{1,400}}\s)(?:[\w.-]+(?::\d+)?/){{0,4}}({NAMES})"
-    r"(?:db|ql)?(?:-(?:community-)?server|-stack)?(?::[\w.-]+)?[\"']?\s*(?:#.*)?$",
-    linear.I,
-)
 KNOBS = [(name, linear.compile(one.knob, linear.I)) for name, one in STORES.items()]
-ANY = linear.Set([pattern for _, pattern in KNOBS])
-HINT = linear.compile(r"image:|docker run|podman run", linear.I)
 UNLOGGED = linear.compile(r"^[^#]*\bCREATE\s+UNLOGGED\s+TABLE\b|^[^#]*\bSET\s+UNLOGGED\b", linear.I)
+ANY = linear.Set([pattern for _, pattern in KNOBS])
 
 
 def _read(file: File) -> Sequence[Statement] | None:
-    if file.size > BYTES_MAX or b"\0" in file.head:
+    if file.size > BYTES_MAX or b"\0" in file.head or known.is_prose(file.base):
         return None
-    text = file.text
-    starts = HINT.search(text) is not None
-    sets = ANY.within(text)
-    tables = "unlogged" in text.lower()
     found: list[Statement] = []
-    for number, whole in enumerate(text.split("\n") if starts or sets or tables else (), start=1):
-        line, told = whole[:LINE_MAX], " ".join(whole[:LINE_MAX].split())[:120]
-        if starts and (match := IMAGE.search(line)) and not told.startswith("#"):
-            found.append(Statement(file.at(number), "store", BY_WORD[match[1].lower()]))
-        names = [name for name, pattern in (KNOBS[n] for n in sets) if pattern.search(line)]
-        found += [Statement(file.at(number), "promise", told, store=name) for name in names]
-        if tables and UNLOGGED.search(line):
-            found.append(Statement(file.at(number), "unlogged", told))
-        if len(found) >= KEPT:
-            break
-    return found or None
+    knobs = [KNOBS[n] for n in ANY.within(file.text)]
+    for number, line in enumerate(file.lines if knobs else (), start=1):
+        text = " ".join(line[:LINE_MAX].split())[:120]
+        found += [Statement(file.at(number), "promise", text, store=name) for name, knob in knobs if knob.search(text)]
+        if UNLOGGED.search(line[:LINE_MAX]):
+            found.append(Statement(file.at(number), "unlogged", text))
+    return found[:KEPT] or None
 
 
 IMPORTER = Importer("", _read, beside=True)

@@ -3,7 +3,6 @@ compose file that nobody starts would set, where something else in the kit says 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,31 +15,33 @@ from acidtest.formats import linear
 BYTES_MAX = 1 << 20
 LINE_MAX = 1_000
 # Files that show something, by their names or by the folders that they lie in.
-EXAMPLE = re.compile(
+EXAMPLE = linear.compile(
     r"(?:^|/)(?:examples?|samples?|demos?|docs?)/|[._-](?:example|sample|dist|tmpl|template)(?:\.\w{1,8})?$|"
     r"(?:^|/)(?:example|sample)[._-][^/]{0,80}$",
-    re.IGNORECASE,
+    linear.I,
 )
 # What a tool tests itself with, and what others wrote: of no server that is measured.
-FIXTURE = re.compile(
+FIXTURE = linear.compile(
     r"(?:^|/)(?:__)?(?:fixtures?|testdata|test[-_]data|mocks?|vendor|third[-_]party|node_modules|site-packages)(?:__)?/|"
     r"(?:^|/)src/(?:test|main)/resources/",
-    re.IGNORECASE,
+    linear.I,
 )
-CHECKS = re.compile(
+CHECKS = linear.compile(
     r"(?:^|/)(?:\.github|\.gitlab|\.circleci|\.devcontainer|\.buildkite|\.semaphore)/|(?:^|/)(?:\.gitlab-ci|\.travis|"
     r"azure-pipelines|bitbucket-pipelines|\.drone|appveyor)\.ya?ml$",
-    re.IGNORECASE,
+    linear.I,
 )
-MEASURES = re.compile(r"bench|perf|load[-_]?test|stress", re.IGNORECASE)
-REFERENCE = re.compile(
+MEASURES = linear.compile(r"bench|perf|load[-_]?test|stress", linear.I)
+REFERENCE = linear.compile(
     r"(?:^|/)docs?(?:umentation)?/(?:[^/]{1,80}/){0,6}[^/]{0,60}(?:config|setting|option|reference|tuning|faq|guide|install|"
     r"deploy|troubleshoot|manual)[^/]{0,60}$",
-    re.IGNORECASE,
+    linear.I,
 )
-COMPOSE = re.compile(r"(?:docker-)?compose[\w.-]{0,80}\.ya?ml|[\w.-]{0,80}[.-]compose\.ya?ml", re.IGNORECASE)
-DEFAULT = re.compile(r"(?:docker-)?compose(?:\.override)?\.ya?ml")
-ASIDE = re.compile(r"(?:^|[.-])(?:dev(?:elopment)?|tests?|ci|debug|local|prod(?:uction)?|monitoring)(?:[.-]|$)", re.I)
+COMPOSE = linear.compile(r"(?:docker-)?compose[\w.-]{0,80}\.ya?ml|[\w.-]{0,80}[.-]compose\.ya?ml", linear.I)
+DEFAULT = linear.compile(r"(?:docker-)?compose(?:\.override)?\.ya?ml")
+ASIDE = linear.compile(
+    r"(?:^|[.-])(?:dev(?:elopment)?|tests?|ci|debug|local|prod(?:uction)?|monitoring)(?:[.-]|$)", linear.I
+)
 STARTS = linear.compile(r"docker[ -]compose\b([^;&|\n]{0,600})")
 FILES = linear.compile(r"(?:^|\s)(?:-f|--file)[ =]([^\s\"'`,]{1,200})")
 UP = linear.compile(r"\s(?:up|run|start|exec|create)\b")
@@ -79,9 +80,7 @@ def _only_shows(name: str) -> bool:
 
 
 def _is_of_a_server(part: Part) -> bool:
-    return isinstance(part, Configuration | Mount | Database) or (
-        isinstance(part, Statement) and part.kind in ("server", "store")
-    )
+    return isinstance(part, Configuration | Mount | Database) or (isinstance(part, Statement) and part.kind == "store")
 
 
 def _not_started(parts: Sequence[tuple[str, Part]], sets: set[str]) -> set[str]:

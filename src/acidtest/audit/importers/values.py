@@ -10,12 +10,13 @@ from dataclasses import replace
 
 from acidtest import settings
 from acidtest.audit.bench import Configuration, EngineName, Setting
-from acidtest.audit.importers import blocks, documents, known, shell
+from acidtest.audit.importers import blocks, known, shell, trees
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.trees import Node
+from acidtest.formats import linear
 
 # Files that ``configurations`` or ``markdown`` reads, and what only shows something.
-CONFIGURATIONS = re.compile(r".*\.(?:conf|cnf|ini)(?:[.-].*)?|(?:.*\.)?(?:csv|tsv|svg|html?|ipynb|lock|txt)")
+CONFIGURATIONS = linear.compile(r".*\.(?:conf|cnf|ini)(?:[.-].*)?|(?:.*\.)?(?:csv|tsv|svg|html?|ipynb|lock|txt)")
 UNITS = {"kb": "kB", "mb": "MB", "gb": "GB", "sec": "s", "min": "min", "ms": "ms"}  # at the end of a name
 NAMED = ("option", "variable", "parameter", "name", "ParameterName", "setting", "key", "parameter_name")
 VALUED = ("value", "ParameterValue", "parameter_value", "val")
@@ -25,15 +26,15 @@ ACCESS = frozenset(
     ("port", "user", "socket", "datadir", "basedir", "version", "ssl", "data_directory", "encoding", "flush")
 )
 LITERAL = r"(?:-?\d[\w.]{0,30}|on|off|true|false|[A-Za-z][A-Za-z_-]{1,30})"
-ENTRY = re.compile(
+ENTRY = linear.compile(
     r"\s*(?:[\w.]{1,40}\.)?[\"'`]?(--)?([A-Za-z][\w-]{2,63})[\"'`]?\s{0,40}(?:=>|[:=])\s{0,40}"
     rf"(?:[\"']({LITERAL}(?: ?[kKMGT]?B)?)[\"']|({LITERAL}))\s{{0,9}}[,;]?\s{{0,40}}(?:(?:#|//|--).*)?",
-    re.IGNORECASE,
+    linear.I,
 )
-IN_STRING = re.compile(
-    rf"[\"'](?:--)?([A-Za-z][\w-]{{2,63}})\s?=\s?({LITERAL}(?: ?[kKMGT]?B)?)(?:\\n)?[\"']", re.IGNORECASE
+IN_STRING = linear.compile(
+    rf"[\"'](?:--)?([A-Za-z][\w-]{{2,63}})\s?=\s?({LITERAL}(?: ?[kKMGT]?B)?)(?:\\n)?[\"']", linear.I
 )
-OPTION = re.compile(rf"[\"']-c[\"']\s?,\s?[\"']([a-z_]{{2,63}})=({LITERAL})[\"']", re.IGNORECASE)
+OPTION = linear.compile(rf"[\"']-c[\"']\s?,\s?[\"']([a-z_]{{2,63}})=({LITERAL})[\"']", linear.I)
 LINE_MAX = 2000
 
 
@@ -64,14 +65,14 @@ def _usable(value: str | None) -> bool:
 
 def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
     composed = any(one.get("services") is not None for one in roots)
-    has_containers = any("containers" in node.pairs for root in roots for _, node in documents.walk(root))
+    has_containers = any("containers" in node.pairs for root in roots for _, node in trees.walk(root))
     for root in roots:
         resource = root.says("kind") if root.says("apiVersion") else ""
         side = root.says("metadata", "name") if resource not in ("", "ConfigMap", "Secret") else ""
         if resource == "ConfigMap" and has_containers:
             continue  # ``containers`` knows into which of them it goes
         groups: Groups = defaultdict(list)
-        for path, node in documents.walk(root):
+        for path, node in trees.walk(root):
             if composed and path[:1] == ("services",):
                 continue
             said = next((engine for key in reversed(path) if (engine := known.called(key))), known.called(file.name))
@@ -160,15 +161,13 @@ def _of_lines(file: File) -> Iterator[Configuration]:
 
 
 def _read(file: File) -> Sequence[Configuration] | None:
-    if file.size > documents.TEXT_MAX or b"\0" in file.head or known.is_prose(file.base):
+    if file.size > trees.TEXT_MAX or b"\0" in file.head or known.is_prose(file.base):
         return None
     if CONFIGURATIONS.fullmatch(file.base) or not file.once(known.mentioned_in):
         return None
-    if file.base.endswith((".yml", ".yaml", ".json", ".tpl")) or (
-        documents.looks(file.text) and ": " in file.text[:4096]
-    ):
+    if file.base.endswith((".yml", ".yaml", ".json", ".tpl")) or (trees.looks(file.text) and ": " in file.text[:4096]):
         try:
-            return list(_of_trees(documents.of_file(file), file)) or None
+            return list(_of_trees(trees.of_file(file), file)) or None
         except Broken:
             pass  # no YAML: what its lines say
     return list(_of_lines(file)) or None

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from acidtest.audit.amounts import number
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.outputs import RESULTS, N, Output, Row, Run
+from acidtest.audit.importers.outputs import RESULTS, N, Output, Row, Run, numbers
 
 FLOAT = r"(\d{1,18}(?:\.\d{1,20})?(?:E-?\d{1,3})?)"
 THROUGHPUT, RUNTIME = "Throughput(ops/sec)", "RunTime(ms)"
@@ -38,8 +37,7 @@ def _by_operation(values: Mapping[str, Any]) -> dict[str, dict[str, float]]:
             operation, _, what = name[4:].partition("], ")
             of[operation][what] = float(said)
         elif name.startswith("_go "):
-            pairs = (one.partition(": ") for one in said.split(", "))
-            of[name[4:]] = {key.strip(): of_key for key, _, text in pairs if (of_key := number(text)) is not None}
+            of[name[4:]] = numbers(one.partition(": ")[::2] for one in said.split(", "))
             of[name[4:]]["Operations"] = of[name[4:]].get("Count", 0.0)
     return of
 
@@ -75,7 +73,7 @@ def _run(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
     series = run.series
     if len(series) > 2 and series[-1][0] - series[-2][0] < CUT_OFF * (series[1][0] - series[0][0]):
         series = series[:-1]  # which the end of the run cut off
-    asked = {name[3:]: value for name, value in run.values.items() if name.startswith("_= ")}
+    asked = {FIELDS.get(name[3:], name[3:]): value for name, value in run.values.items() if name.startswith("_= ")}
     if of or overall:
         yield {
             "rate": rate,
@@ -86,14 +84,10 @@ def _run(file: File, run: Run) -> Iterator[Mapping[str, Any]]:
             "interval_s": replace(run, series=series).interval_s,
             "unit": "reads" if only_read else "operations",
             "script": "load" if {re.sub("-FAILED|_ERROR", "", name) for name in done} == {"INSERT"} else "",
-            "asked": _asked(asked) | commands.ycsb(run.values.get("_command", "").split()),
+            "asked": asked | commands.ycsb(run.values.get("_command", "").split()),
             **_latencies(good.get(most, {})),
             **({"latency of": most} if most else {}),
         }
-
-
-def _asked(properties: Mapping[str, str]) -> dict[str, str]:
-    return {FIELDS.get(name, name): value for name, value in properties.items()}
 
 
 OUTPUT = Output(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from datetime import timedelta
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from importlib import resources
 from itertools import islice
 
-from acidtest.audit import platforms, releases
-from acidtest.audit.bench import Bench, Binary, Configuration, Side, TableRow
+from acidtest.audit.bench import Bench, Binary, Configuration, Side
 from acidtest.audit.result_text import and_more
 from acidtest.families import PRODUCTS
 from acidtest.finding import FAIR, Evidence, Found, rule
@@ -19,13 +22,6 @@ DEBUG_VERSION = re.compile(
 )  # as MySQL and MariaDB call theirs: "8.0.36-debug-log"
 PRE_RELEASE = re.compile(r"\d[ ._-]?(?:alpha|beta|rc|milestone|devel)(?![a-z])", re.IGNORECASE)
 GRACE = timedelta(days=60)  # who measures for weeks cannot change the build on the last day
-UNLIKE = 1.2  # times as much memory
-MACHINE = re.compile(r"(?:v?cpus?|cores|processor|os|operating system|kernel|memory|ram)\b", re.IGNORECASE)
-MEMORY = re.compile(r"(?:memory|ram)(?: \(.{1,40}\))?", re.IGNORECASE)
-SIZE = re.compile(r"~?(\d{1,6}(?:\.\d{1,3})?) ?([MGT])i?B\b", re.IGNORECASE)
-POWERS = {"M": 1, "G": 1 << 10, "T": 1 << 20}
-SOFTWARE = re.compile(r"\w[\w .+-]{1,30}")
-DOTTED = re.compile(r"v?(\d{1,4}\.\d{1,4}\.\d{1,4}\S{0,20})(?:$| )")
 NAMED_MAX = 4  # sides in a sentence
 INVESTIGATION = "V. Khorsun, P. Zotov, A. Kovyazin: the investigation of a published Firebird 3 against 4 benchmark"
 
@@ -76,6 +72,38 @@ def word_size(bench: Bench) -> Iterator[Found]:
         yield Found(f"{text}.", evidence)
 
 
+@dataclass(frozen=True)
+class Release:
+    """When a release came out, by its project's own release notes."""
+
+    series: str
+    version: str
+    date: date
+
+
+@cache
+def _releases(engine: str | None) -> tuple[Release, ...]:
+    """All of an engine, in order of time; a series is a version without its last number."""
+    days = tomllib.loads(resources.files("acidtest.audit").joinpath("releases.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Release(version.rpartition(".")[0], version, date.fromisoformat(day))
+        for day, *versions in map(str.split, days.get(engine or "", "").splitlines())
+        for version in versions
+    )
+
+
+def _release(engine: str | None, version: str) -> Release | None:
+    """The release that ``version`` is, build number, "-MariaDB" and all; None for one that is not in the table."""
+    known = (one for one in _releases(engine) if version.startswith(one.version))
+    return next((one for one in known if not version[len(one.version) :][:1].isdigit()), None)
+
+
+def _newest(engine: str | None, series: str, until: date | None) -> Release | None:
+    """The last release of ``series`` that was out on a day."""
+    known = (one for one in _releases(engine) if one.series == series and (not until or one.date <= until))
+    return max(known, key=lambda one: one.date, default=None)
+
+
 @rule(
     "old-build",
     severity="doubtful",
@@ -85,10 +113,10 @@ def word_size(bench: Bench) -> Iterator[Found]:
     source=INVESTIGATION,
 )
 def old_build(bench: Bench) -> Iterator[Found]:
-    dated = [(side, released) for side in bench.sides if (released := releases.find(side.engine, side.version))]
+    dated = [(side, released) for side in bench.sides if (released := _release(side.engine, side.version))]
     newest = max((released.date for _, released in dated), default=None)
     for side, released in {(side.engine, side.version): (side, released) for side, released in dated}.values():
-        later = releases.newest(side.engine, released.series, newest - GRACE) if newest else None
+        later = _newest(side.engine, released.series, newest - GRACE) if newest else None
         if later and later.date > released.date:
             of: tuple[Binary | Configuration, ...] = (*side.binaries, *side.configurations)
             where = next((one.where for one in of if one.version == side.version), None)
@@ -153,105 +181,6 @@ def same_build(bench: Bench) -> Iterator[Found]:
     for named_ in by_identity.values():
         if len(named_) > 1:
             yield Found(f"{' and '.join(named_)} are the same file.", tuple(named_.values()))
-
-
-@rule(
-    "architecture-differs",
-    severity="invalid",
-    says="Builds for different processors are compared as if they differed in version only.",
-    remedy="Compare builds for the same processor.",
-    disproved_by="a log or a version query of the measured servers that shows other builds",
-    source=FAIR,
-)
-def architecture_differs(bench: Bench) -> Iterator[Found]:
-    if "machine" in bench.factors:
-        return
-    # x86 against x86-64 is a matter of word size.
-    families = {
-        side.name: {"x86" if b.machine == "x86-64" else b.machine for b in side.servers} for side in bench.sides
-    }
-    yield from _differs(bench, families, "{} is built for {}", lambda binary: f"built for {binary.machine}")
-
-
-@rule(
-    "system-differs",
-    severity="doubtful",
-    says="Figures of different systems are compared: their files, caches, schedulers and processors differ too.",
-    remedy="Measure all sides on the same system, or make it a factor.",
-    disproved_by="a log or a version query of the measured servers that shows other builds, or results of one system",
-    source="The study of InnoDB's commits on Windows and Linux: the same engine, up to ten times apart",
-)
-def system_differs(bench: Bench) -> Iterator[Found]:
-    if "system" in bench.factors:
-        return
-    systems: dict[str, set[str]] = {side.name: {b.system for b in side.servers} for side in bench.sides}
-    yield from _differs(bench, systems, "{} is built for {}", lambda binary: f"built for {binary.system}")
-    if "machine" not in bench.factors and (differing := list(platforms.differing(bench))):
-        told = "; ".join(f"the {one.what} ({', '.join(one.values)})" for one in differing)
-        evidence = dict.fromkeys(
-            said.where.says(said.text) for one in differing for of in one.values.values() for said in of
-        )
-        # Systems may be what is compared: what a kit's files do not say is for its reader to know.
-        yield Found(f"The results come from systems that differ in {told}.", tuple(evidence), noted=True)
-    if not {"machine", "memory"} & bench.factors:
-        yield from _memories(bench)
-
-
-def _memories(bench: Bench) -> Iterator[Found]:
-    """Listings of memory, or columns of a table of machines, that are not of one size."""
-    listed_ = sorted(bench.said("memory"), key=lambda one: one.value or 0)
-    if listed_ and (listed_[-1].value or 0) > UNLIKE * (listed_[0].value or 0):
-        text = f"The memory differs: {listed_[0].text}, and {listed_[-1].text}."
-        yield Found(text, tuple(dict.fromkeys(one.where.says(one.text) for one in listed_)), noted=True)
-    for row, sizes in _environments(bench, MEMORY, SIZE):
-        amounts = [float(size[1]) * POWERS[size[2].upper()] for size in sizes]
-        if max(amounts) > UNLIKE * min(amounts):
-            yield Found(f"The memory differs: {_columns(row)}.", (row.where.says(" | ".join(row.cells)),), noted=True)
-
-
-def _environments(
-    bench: Bench, label: re.Pattern[str], cell: re.Pattern[str]
-) -> Iterator[tuple[TableRow, list[re.Match[str]]]]:
-    """Rows of this label in tables of machines, which have a column for each side, and what their cells hold."""
-    tables = {
-        (row.where.file, row.table) for row in bench.rows if row.cells and MACHINE.match(row.cells[0].strip("*` "))
-    }
-    for row in bench.rows:
-        if (row.where.file, row.table) in tables and len(row.cells) > 2 and label.fullmatch(row.cells[0].strip("*` ")):
-            found = [match for one in row.cells[1:] if (match := cell.match(one.strip("*` ")))]
-            if len(found) == len(row.cells) - 1:
-                yield row, found
-
-
-def _columns(row: TableRow) -> str:
-    return ", ".join(f"{cell} of {head}" for head, cell in zip(row.head[1:], row.cells[1:], strict=False))
-
-
-@rule(
-    "version-differs",
-    severity="note",
-    says="What is compared runs on different versions of the same software: a difference may be theirs.",
-    remedy="Give all sides one version, or make it a factor.",
-    disproved_by="a version query of what was measured",
-    source=FAIR,
-)
-def version_differs(bench: Bench) -> Iterator[Found]:
-    for row, versions in _environments(bench, SOFTWARE, DOTTED):
-        if "version" not in bench.factors and len({one[1] for one in versions}) > 1:
-            yield Found(
-                f"{row.cells[0].strip('*` ')} differs: {_columns(row)}.", (row.where.says(" | ".join(row.cells)),)
-            )
-
-
-def _differs(bench: Bench, by_side: Mapping[str, Set[str]], text: str, of: Callable[[Binary], str]) -> Iterator[Found]:
-    known = [side for side in bench.sides if by_side[side.name]]
-    if len({frozenset(by_side[side.name]) for side in known}) > 1:
-        sentence = ", ".join(
-            dict.fromkeys(
-                text.format(named(side, bench.sides), " and ".join(sorted(by_side[side.name]))) for side in known
-            )
-        )
-        yield Found(f"{sentence}.", tuple(b.where.says(of(b)) for side in known for b in side.servers))
 
 
 @rule(

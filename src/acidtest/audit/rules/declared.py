@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from acidtest.audit import claims
-from acidtest.audit.bench import Bench, Declared, DeclaredSide, Setting
+from acidtest.audit.bench import Bench, Declared, DeclaredSide, Setting, of_one_series
 from acidtest.finding import Found, rule
 
 BY_WORD = {  # facts of a machine that may differ when a study varies something
@@ -68,15 +68,11 @@ def declared_otherwise(bench: Bench) -> Iterator[Found]:
             continue
         seen = [(binary.where, binary.version) for binary in side.binaries if binary.engine == one.engine]
         seen += [(conf.where, conf.version) for conf in side.configurations if conf.engine == one.engine]
-        others = [(where, version) for where, version in seen if version and not _same(one.version, version)]
+        others = [(where, version) for where, version in seen if version and not of_one_series(one.version, version)]
         if others and len(others) == sum(bool(version) for _, version in seen):
             where, version = others[0]
             text = f"{one.name} is declared to be {one.version}, and {where.file} is of {version}."
             yield Found(text, (one.where.says(f"{one.name}: {one.version}"), where.says(version)))
-
-
-def _same(one: str, other: str) -> bool:
-    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
 @rule(

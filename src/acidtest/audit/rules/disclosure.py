@@ -1,22 +1,27 @@
-"""What a benchmark does not tell, so that nobody can judge or repeat it."""
+"""What a benchmark does not tell, so that nobody can judge or repeat it; and what of it was not understood."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from acidtest.audit import disclosed
-from acidtest.audit.bench import EMPTY, Bench, Published
+from acidtest.audit.bench import EMPTY, Bench
 from acidtest.audit.repeated import DRIVE_TOOLS
 from acidtest.audit.result_text import and_more, rate
-from acidtest.finding import Found, rule
+from acidtest.finding import Evidence, Found, rule
+from acidtest.words import counted
 
 REPRODUCE = "ACM, Artifact Review and Badging: what others need to repeat a result"
 LOOPBACK = re.compile(
     r"(?<![\w.])(?:127\.0\.0\.1|localhost|\[?::1\]?|/(?:var/)?(?:run|tmp)/[\w./-]*(?:sock|postgresql)\w*)"
 )
 RESULTS = re.compile(r"result|output|dump|\.(?:log|csv|out)", re.IGNORECASE)
+PROSE = frozenset(("text", "listing of a machine"))
+NAMED = 3  # folders in the sentence
+READABLE = "acidtest help docs/RESULT-FILES.md lists what is read; a result without its unit can be read by nobody"
 
 
 @rule(
@@ -37,20 +42,6 @@ def not_disclosed(bench: Bench) -> Iterator[Found]:
 
 
 @rule(
-    "version-not-pinned",
-    severity="note",
-    says="What is measured, or measures, is taken in whatever version is the newest on that day.",
-    remedy="Name a version, or a digest, of every image and tool.",
-    disproved_by="a result that prints the version it is of",
-    source=REPRODUCE,
-)
-def version_not_pinned(bench: Bench) -> Iterator[Found]:
-    if said := bench.said("unfixed version"):
-        more = and_more(len(said) - 1, "line", before="the like on ")
-        yield Found(f"No version is fixed of {said[0].text}{more}.", tuple(one.where.says(one.text) for one in said))
-
-
-@rule(
     "client-on-server",
     severity="note",
     says="The load comes from the machine that is measured: it takes processor time and memory from the engine.",
@@ -59,16 +50,13 @@ def version_not_pinned(bench: Bench) -> Iterator[Found]:
     source="HammerDB's documentation: the driver is to run on another system than the database",
 )
 def client_on_server(bench: Bench) -> Iterator[Found]:
-    started = [one for one in bench.published if one.planned and one.tool not in (*DRIVE_TOOLS, "") and _is_local(one)]
+    runs = [one for one in bench.published if one.planned and one.parameters.get("phase") is None]
+    started = [one for one in runs if one.tool not in (*DRIVE_TOOLS, "") and LOOPBACK.search(one.written)]
     evidence = [one.where.says(f"{one.tool} connects to its own machine") for one in started]
     if evidence:
         what = f"{started[0].tool} connects to its own machine"
         more = and_more(len(evidence) - 1, "line", before="the like on ")
         yield Found(f"{what}{more}.", tuple(evidence))
-
-
-def _is_local(one: Published) -> bool:
-    return LOOPBACK.search(one.written) is not None and one.parameters.get("phase") is None
 
 
 @rule(
@@ -97,3 +85,39 @@ def results_missing(bench: Bench) -> Iterator[Found]:
     elif plans:
         evidence = tuple(one.where.says(f"{one.tool} is started here") for one in plans)
         yield Found("The kit starts runs, and holds no result of any.", evidence)
+
+
+@rule(
+    "unknown-results",
+    severity="doubtful",
+    says="Figures or settings of the kit were not understood: what is wrong with them is not known.",
+    remedy="Give them in a form that is read, with their unit, or look at them yourself.",
+    disproved_by="a reading of these files in which nothing is wrong",
+    source=READABLE,
+)
+def unknown_results(bench: Bench) -> Iterator[Found]:
+    if bench.not_understood:
+        by_folder: dict[str, list[Evidence]] = defaultdict(list)
+        for one in bench.not_understood:
+            by_folder[one.file.rpartition("/")[0]].append(one)
+        files = len({one.file for one in bench.not_understood})
+        folders = sorted(by_folder, key=lambda name: (-len(by_folder[name]), name))
+        told = ", ".join(
+            f"{name or 'the kit itself'} ({len({one.file for one in by_folder[name]}):,})" for name in folders[:NAMED]
+        )
+        more = f" and {counted(len(folders) - NAMED, 'more folder')}" if len(folders) > NAMED else ""
+        # One of each folder first, so that a reader sees them all.
+        evidence = [by_folder[name][0] for name in folders]
+        evidence += [one for name in folders for one in by_folder[name][1:]]
+        yield Found(
+            f"{counted(files, 'file')} with figures or settings that are not understood, in {told}{more}.",
+            tuple(evidence),
+        )
+    elif (
+        bench.read
+        and all(kind in PROSE for _, kind in bench.read)
+        and not (bench.published or bench.sides or bench.routines)
+    ):
+        text = "Nothing but prose was understood: no result, no configuration, no log."
+        unread = tuple(Evidence("is of an unknown kind", name) for name in bench.unread)
+        yield Found(text, unread or (Evidence("prose", bench.read[0][0]),))

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from acidtest import settings
-from acidtest.audit import measured_sides, stores, studied
+from acidtest.audit import measured_sides, stores
 from acidtest.audit.bench import Bench, Side
 from acidtest.audit.rules.builds import all_named
 from acidtest.audit.rules.settings import binary_log, files, held
 from acidtest.families import PRODUCTS
 from acidtest.filesystems import WITHOUT_FLUSHES
 from acidtest.finding import Evidence, Found, listed, rule
+from acidtest.formats import linear
 
 WRITES = re.compile(
     r"insert|updat|writ|delet|upsert|\bload|ingest|\bset\b|tpc|oltp(?!.?read.?only)|workload_?[abdf]\b|mixed|creat",
@@ -22,6 +23,23 @@ WRITES = re.compile(
 )
 READS = re.compile(r"read(?!me)|select|quer|search|scan|lookup|analy", re.IGNORECASE)
 WHOLE = frozenset(("zfs",))  # https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-FULL-PAGE-WRITES
+
+# What decides about a commit or a page, as settings and people call it.
+KNOB = (
+    r"fsync|synchronous(?:[_ -]?commit)?|sync[_ -]?commit|flush[_ -]?log\w*|trx[_ -]?commit|sync[_ -]?binlog|"
+    r"double[_ -]?write|full[_ -]?page[_ -]?writes|fpw|durab\w*|forced[_ -]?writes|barriers?|write[_ -]?concern|"
+    r"appendfsync|wal[_ -]?mode|journal[_ -]?mode"
+)
+HEAD = linear.compile(rf"[\w ]{{0,20}}\b(?:{KNOB})\b[\w ]{{0,30}}", linear.I)
+LEVELS = linear.compile(
+    r"on|off|[0-3]|full|normal|extra|local|remote_\w+|yes|no|true|false|always|everysec|none", linear.I
+)
+# In names of configurations and folders.
+NAMED = re.compile(
+    r"sync|flush|commit|trx|durab|(?<![a-z])(?:un)?safe|double_?write|fpw|relaxed|barrier|"
+    r"(?:^|[/_.-])(?:on|off|[012])(?:[/_.-]|$)",
+    re.IGNORECASE,
+)
 
 MANUALS = (
     "The manuals: MySQL, innodb_flush_log_at_trx_commit; PostgreSQL, Reliability and the Write-Ahead Log; "
@@ -128,7 +146,7 @@ def durability_differs(bench: Bench) -> Iterator[Found]:
         broken = [(side, kept) for side, kept in sides if not kept.kept]
         if broken and len(broken) < len(sides):
             differs = True
-            meant = studied.meant(bench, [side for side, _ in sides])
+            meant = _meant(bench, [side for side, _ in sides])
             names = all_named((side for side, _ in broken), bench.sides)
             others = all_named((side for side, kept in sides if kept.kept), bench.sides)
             evidence = (
@@ -221,7 +239,7 @@ def durability_given_up(bench: Bench) -> Iterator[Found]:
             broken = [(side, kept) for side, kept in known if not kept.kept]
             if broken and len(broken) < len(known):
                 names = listed(side.name for side, _ in broken)
-                meant = studied.meant(bench, group)
+                meant = _meant(bench, group)
                 told = f"taken as meant, because {meant}" if meant else "and no result tells what it was measured with"
                 text = f"{_quoted(promise)} does not hold with {names}, {told}."
                 yield Found(text, tuple(one for _, kept in broken for one in kept.evidence), noted=bool(meant))
@@ -233,10 +251,24 @@ def durability_given_up(bench: Bench) -> Iterator[Found]:
             yield Found(
                 f"{_quoted(promise)} holds for no side.",
                 tuple(one for _, kept in sides for one in kept.evidence),
-                noted=bool(studied.meant(bench, [s for s, _ in sides])) or promise == PAGES or len(sides) > 1,
+                noted=bool(_meant(bench, [s for s, _ in sides])) or promise == PAGES or len(sides) > 1,
             )
 
 
 def _quoted(promise: Promise) -> str:
     """The promise as the subject of a sentence."""
     return f"“{promise[0].upper()}{promise[1:]}”"
+
+
+def _meant(bench: Bench, sides: Sequence[Side]) -> str:
+    """By what a difference between sides of one engine seems to be meant; "" by nothing, or where it is declared what
+    varies."""
+    if (bench.declared and bench.declared.varies is not None) or len({(one.engine, one.version) for one in sides}) > 1:
+        return ""
+    if len(sides) > 1 and all(NAMED.search(side.name) for side in sides):
+        return f"the sides are named {listed(side.name for side in sides)}"
+    for row in bench.rows:
+        for at, head in enumerate(row.head[: len(row.cells)]):
+            if HEAD.fullmatch(head.strip("*_` ")) and LEVELS.fullmatch(row.cells[at].strip("*_` ")):
+                return "a table has a column of its levels"
+    return ""

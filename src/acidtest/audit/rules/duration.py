@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S
-from acidtest.audit.result_text import Seen, called, gathered, rate
+from acidtest.audit.result_text import Seen, called, gathered, over_results, rate
 from acidtest.finding import Found, rule
+from acidtest.formats import linear
 
 SHORT_DRIVE_S = 15.0
 SHORT_WORK_S = 5.0  # of a fixed amount of work
@@ -19,12 +20,12 @@ IN_SECONDS = re.compile(r"(?:\d|\b)s(?:ec(?:ond)?s?)?\b(?![/-])", re.IGNORECASE)
 TOTAL = re.compile(r"\b(?:totals?|overall|altogether)\b", re.IGNORECASE)
 DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
 # What is done before or after something is measured.
-STEP = re.compile(
+STEP = linear.compile(
     r"\b(?:creat(?:e|ing|ion of) (?:the )?(?:table|schema|database|index|extension)|"
     r"(?:build|add|drop)\w* (?:the )?(?:index|table|schema|constraint)|indexing|truncat|analy[sz]e|vacuum|"
     r"warm(?:ing)?[ _-]?up|connect|set-?up|tear-?down|clean-?up|migrat|initiali[sz]|compil|primary keys?|foreign keys?|"
     r"checkpoint|restart|start-?up)",
-    re.IGNORECASE,
+    linear.I,
 )
 FEW = 30  # transactions
 PIECES_MOST = 50
@@ -125,18 +126,18 @@ def _lasts(one: Published) -> float:
     return one.measured_s or len(one.series) * one.interval_s
 
 
-@rule(
+@over_results(
     "too-few-transactions",
+    among=lambda bench: bench.measured,
     severity="doubtful",
     says="So few transactions were completed that the rate and its percentiles are those of single calls.",
     remedy="Run until some hundred are completed, or publish how long each took.",
     disproved_by="the tool's count of completed transactions, if it is another",
     source="R. Jain, The Art of Computer Systems Performance Analysis, chapter 13: intervals and sizes of samples",
 )
-def too_few_transactions(bench: Bench) -> Iterator[Found]:
-    yield from gathered(
-        Seen(one, f"{called(one)}: {done:.0f} completed in {one.measured_s:.0f} s", (one.where.says(rate(one)),), -done)
-        for one in bench.measured
-        if one.rate and one.measured_s and one.unit == "transactions" and one.nopm is None
-        and (done := one.rate * one.measured_s) < FEW
-    )  # fmt: skip
+def too_few_transactions(one: Published) -> Seen | None:
+    done = one.rate * one.measured_s if one.rate and one.measured_s else 0.0
+    if not 0 < done < FEW or one.unit != "transactions" or one.nopm is not None:
+        return None
+    text = f"{called(one)}: {done:.0f} completed in {one.measured_s:.0f} s"
+    return Seen(one, text, (one.where.says(rate(one)),), -done)

@@ -1,4 +1,4 @@
-"""Firebird's caches, page sizes, server modes and read consistency."""
+"""Firebird's caches, page sizes, server modes and read consistency, and the file cache of Windows below it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from acidtest import settings
-from acidtest.audit import data_size
-from acidtest.audit.bench import Bench, Database, Setting, Side, Statement, Where
+from acidtest.audit.bench import Bench, Database, Side, Statement, Where
 from acidtest.audit.rules.builds import INVESTIGATION, all_named, listed, named
 from acidtest.audit.rules.settings import files, held
 from acidtest.families import PRODUCTS
@@ -20,10 +19,7 @@ BUFFERS_MIN = 50  # the smallest that Firebird takes
 BUFFERS_CLASSIC_MAX = 2048  # a connection; above it the copies of pages cost more to keep alike than they save
 BUFFERS_SUPER_MIN = 8192  # the least that the investigation takes for reasonable
 DRIVE_NAMES = ("drive", "disk", "diskio")
-SMALLEST_CACHE = 128 << 20  # of PostgreSQL and InnoDB, if nobody sets it
-DEVICE_CACHE = 1 << 30  # of a cheap RAID controller: 1 to 2 GB
 READ_CONSISTENCY = (4, 0)  # the first version that has it
-EXCEEDS = 2  # a database is to be two to three times the cache that it means to exceed
 
 
 @dataclass(frozen=True)
@@ -127,19 +123,11 @@ def buffers_smallest(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, lambda one: one.buffers <= BUFFERS_MIN):
         yield Found(f"{_listed(of)}: a page cache of {counted(buffers, 'page')}.", _says(of))
     for side in bench.sides:
-        for asked in dict.fromkeys(_configured_buffers(side)):
+        # A database may be given another one than the server.
+        apart = any(one.kind == "databases.conf" and one.whole is False for one in side.configurations)
+        for asked in side.settings("DefaultDbCachePages") if side.engine == "firebird" and not apart else ():
             if 0 < (settings.size(asked.value) or 0) <= BUFFERS_MIN:
-                whose = f"{asked.section} of " if asked.section else ""
-                text = f"{whose}{named(side, bench.sides)} has a page cache of {asked.value} (pages)."
-                yield Found(text, (asked.says(),))
-
-
-def _configured_buffers(side: Side) -> Iterator[Setting]:
-    """What each database is given that may be measured, or of unknown ones the server's."""
-    for alias in side.aliases or ("",):
-        asked = side.in_force("DefaultDbCachePages", alias) if side.engine == "firebird" else None
-        if asked and not asked.contested:
-            yield asked.setting
+                yield Found(f"{named(side, bench.sides)} has a page cache of {asked.value} (pages).", (asked.says(),))
 
 
 @rule(
@@ -151,15 +139,14 @@ def _configured_buffers(side: Side) -> Iterator[Setting]:
     source=INVESTIGATION,
 )
 def buffers_classic(bench: Bench) -> Iterator[Found]:
-    for buffers, of in _by_buffers(bench, _too_many_for_classic):
+    def is_too_large(one: Known) -> bool:
+        return one.buffers > BUFFERS_CLASSIC_MAX and server_mode(one.side) in ("Classic", "SuperClassic")
+
+    for buffers, of in _by_buffers(bench, is_too_large):
         sizes = dict.fromkeys(f"{buffers * one.page_bytes / 1e6:,.0f} MB" for one in of)
         each = f"({' or '.join(sizes)}) for each connection of Classic and SuperClassic"
         text = f"{_listed(of)}: {counted(buffers, 'buffer')} {each}."
         yield Found(text, _says(of))
-
-
-def _too_many_for_classic(one: Known) -> bool:
-    return one.buffers > BUFFERS_CLASSIC_MAX and server_mode(one.side) in ("Classic", "SuperClassic")
 
 
 @rule(
@@ -171,12 +158,11 @@ def _too_many_for_classic(one: Known) -> bool:
     source=INVESTIGATION,
 )
 def buffers_super(bench: Bench) -> Iterator[Found]:
-    for buffers, of in _by_buffers(bench, _too_few_for_super):
+    def is_small(one: Known) -> bool:
+        return BUFFERS_MIN < one.buffers < BUFFERS_SUPER_MIN and server_mode(one.side) == "Super"
+
+    for buffers, of in _by_buffers(bench, is_small):
         yield Found(f"{_listed(of)}: {counted(buffers, 'buffer')} under SuperServer.", _says(of))
-
-
-def _too_few_for_super(one: Known) -> bool:
-    return BUFFERS_MIN < one.buffers < BUFFERS_SUPER_MIN and server_mode(one.side) == "Super"
 
 
 def _tells_mode(side: Side) -> list[Where]:
@@ -279,7 +265,7 @@ def through_file_cache(side: Side, buffers: int) -> tuple[bool, Evidence] | None
     return (buffers or (settings.size(own.value) if own else 0) or BUFFERS_CLASSIC_MAX) < pages, evidence
 
 
-def _means_drive(bench: Bench) -> tuple[list[Known], list[Statement]]:
+def means_drive(bench: Bench) -> tuple[list[Known], list[Statement]]:
     """The databases that are to show the drive, and where that is declared. All of them, where it is only declared."""
     claims = bench.said("drive test")
     all_ = databases(bench)
@@ -298,7 +284,7 @@ def _means_drive(bench: Bench) -> tuple[list[Known], list[Statement]]:
     source=INVESTIGATION,
 )
 def drive_test_in_file_cache(bench: Bench) -> Iterator[Found]:
-    meant, claims = _means_drive(bench)
+    meant, claims = means_drive(bench)
     sides = {one.side.name: (one.side, one.buffers) for one in meant}
     if claims:
         sides |= {side.name: (side, 0) for side in bench.sides if side.name not in sides}
@@ -317,79 +303,34 @@ def drive_test_in_file_cache(bench: Bench) -> Iterator[Found]:
         )
 
 
+REPAIRED = ((2, 1, 5), (2, 5, 2))  # versions from which on files are not opened with FILE_FLAG_RANDOM_ACCESS
+
+
+def _asks_random(side: Side) -> bool:
+    version = settings.numbers(side.version)[:3]
+    repaired = any(version[:2] == first[:2] and version >= first for first in REPAIRED)
+    return bool(version) and not repaired and version < REPAIRED[-1]
+
+
 @rule(
-    "database-too-small",
+    "windows-cache-unlimited",
     severity="doubtful",
-    says="The database fits into a cache that it is meant to exceed.",
-    remedy="Two to three times the largest cache on the way: the engine's, the device's (1 to 2 GB even in a cheap "
-    "controller), and for a test of the drive the memory's.",
-    disproved_by="sizes of the caches while it was measured, smaller than the database",
-    source=INVESTIGATION,
+    says="This version opens its files on Windows for random access, and nothing limits the file cache: it keeps every "
+    "page and may drive all else out of memory.",
+    remedy="2.1.5, 2.5.2 or later; or FileSystemCacheSize, a percentage of memory, from 2.5 on (2.5.0 and 2.5.1 set it "
+    "to 30 themselves). To study it, place.access makes the same hint a factor.",
+    disproved_by="the size of Windows' file cache while it was measured",
+    source="D. Yemanov: Firebird vs Windows: file-system caching issue (2012); CORE-3791; firebird.conf of 2.5.1",
 )
-def database_too_small(bench: Bench) -> Iterator[Found]:
-    known = [one for side in bench.sides for one in side.databases if one.bytes]
-    claims = bench.said("database size")
-    sizes = [(one.bytes or 0, one.says("bytes", f"{(one.bytes or 0) / 1e6:,.0f} MB")) for one in known]
-    sizes += [(int(one.value or 0), one.where.says(one.text)) for one in claims]
-    if not sizes or not any(_means_drive(bench)):
-        yield from _held_in_cache(bench)
-        return
-    largest = max(size for size, _ in sizes)
-    caches = list(_caches(bench))
-    exceeded = [(size, what, evidence) for size, what, evidence in caches if largest < EXCEEDS * size]
-    if exceeded:
-        size, what, _ = max(exceeded, key=lambda one: one[0])
-        text = f"The largest database has {largest / 1e6:,.0f} MB; {what} has {size / 1e6:,.0f} MB"
-        text += " and holds all of it." if largest <= size else ", and it should be at least twice that."
-        yield Found(text, (*(evidence for _, evidence in sizes), *(e for _, _, e in exceeded if e.file)))
-
-
-def _held_in_cache(bench: Bench) -> Iterator[Found]:
-    """Data that tools load, all of which the engine's own cache holds: what is measured is no drive."""
-    if {"scale", "memory", "caches"} & bench.factors:
-        return
-    loaded = list(data_size.known(bench))
-    if not loaded:
-        return
-    largest = max(size for size, _, _ in loaded)
-    set_ = [
-        (amount, asked)
-        for side in bench.sides
-        for name in ("innodb_buffer_pool_size", "shared_buffers")
-        if (asked := next(side.settings(name), None))
-        and (amount := settings.size(settings.of(side.engine).alike(name, asked.value)))
-    ]
-    cache, asked = min(set_, key=lambda one: one[0], default=(SMALLEST_CACHE, None))
-    if largest > cache:
-        return
-    told = next(text for size, text, _ in loaded if size == largest)
-    held = (
-        f"{asked.written or asked.name} = {asked.value}"
-        if asked
-        else "the smallest cache that any engine has by default"
-    )
-    text = f"{told[:1].upper()}{told[1:]} come to about {largest / 1e6:,.0f} MB, and {held} holds all of that."
-    evidence = dict.fromkeys(one.where.says(text) for _, text, one in loaded)
-    # That all is in memory may be meant.
-    yield Found(text, (*evidence, *([asked.says()] if asked else [])), "guessed", noted=True)
-
-
-def _caches(bench: Bench) -> Iterator[tuple[int, str, Evidence]]:
-    """What could hold the database, in bytes."""
-    for one in databases(bench):
-        if one.buffers and one.page_bytes:
-            size = one.buffers * one.page_bytes
-            for evidence in one.says(f"{counted(one.buffers, 'buffer')} of {one.page_bytes:,} bytes"):
-                yield size, f"{one.side.name}'s page cache", evidence
+def windows_cache_unlimited(bench: Bench) -> Iterator[Found]:
     for side in bench.sides:
-        for name in ("innodb_buffer_pool_size", "shared_buffers"):
-            asked = next(side.settings(name), None)
-            alike = settings.of(side.engine).alike(name, asked.value) if asked else ""
-            if asked and (amount := settings.size(alike)):
-                yield amount, f"{side.name}'s page cache", asked.says()
-    yield DEVICE_CACHE, "the cache of a cheap controller", Evidence("the cache of a cheap controller: 1 GB")
-    # Which of several machines held the database is not known: what holds for the smallest holds for all.
-    memory = bench.said("memory")
-    if memory:
-        claim = min(memory, key=lambda one: one.value or 0)
-        yield int(claim.value or 0), "the memory", claim.where.says(claim.text)
+        on_windows = [one for one in side.binaries if one.system == "Windows"]
+        if side.engine != "firebird" or not on_windows or not _asks_random(side):
+            continue
+        value, limit = held(side, "filesystemcachesize")
+        if value is None or not settings.size(value):
+            evidence = [one.where.says(f"version {one.version or side.version}") for one in on_windows]
+            text = (
+                f"{named(side, bench.sides)} asks Windows for random access to its files, and sets the cache no limit."
+            )
+            yield Found(text, (*evidence, *([limit] if side.configurations else [])))

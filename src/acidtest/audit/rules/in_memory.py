@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 
 from acidtest.audit import measured_sides
 from acidtest.audit.bench import Bench, Mount, Side
-from acidtest.audit.result_text import and_more
 from acidtest.audit.rules.builds import all_named
 from acidtest.filesystems import IN_MEMORY
 from acidtest.finding import Evidence, Found, rule
@@ -64,21 +63,6 @@ def _holds_data(side: Side, mount: Mount) -> bool:
         return False
     # In a list of a whole machine's mounts a folder above the usual places is its own business.
     return any(point == place or place in point.parents or (mount.side and point in place.parents) for place in USUAL)
-
-
-@rule(
-    "volume-mounted-elsewhere",
-    severity="note",
-    says="A volume is mounted beside the place where its container's image keeps the data: the data lie in another, "
-    "anonymous volume, on whatever storage that has.",
-    remedy="Mount the volume at the data directory of the image, or set the directory (PGDATA, --datadir, --dbpath).",
-    disproved_by="docker inspect of the container that was measured, with its data directory in the volume",
-    source="The images' own documentation on Docker Hub: where to store data",
-)
-def volume_mounted_elsewhere(bench: Bench) -> Iterator[Found]:
-    if said := bench.said("volume-elsewhere"):
-        more = and_more(len(said) - 1, "volume", before="the like of ")
-        yield Found(f"There is {said[0].text}{more}.", tuple(one.where.says(one.text) for one in said))
 
 
 @rule(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.result_text import Seen, called, gathered
+from acidtest.audit.result_text import Seen, called, gathered, over_results
 from acidtest.finding import Found, rule
 from acidtest.words import counted
 
@@ -39,7 +39,7 @@ def _at_ceiling(one: Published) -> Iterator[Seen]:
             yield Seen(one, text, (one.where.says(f"{name} {value:,.1f} ms"), one.where.says(counts)))
 
 
-@rule(
+@over_results(
     "service-time-under-rate",
     severity="doubtful",
     says="Load came at a rate, and latency counts from when a transaction got its turn: its wait is left out.",
@@ -47,37 +47,27 @@ def _at_ceiling(one: Published) -> Iterator[Seen]:
     disproved_by="a record of scheduled starts from which the same latencies follow",
     source=TENE,
 )
-def service_time_under_rate(bench: Bench) -> Iterator[Found]:
-    yield from gathered(
-        Seen(
-            one,
-            f"{called(one)}: {one.asked_rate:,.0f} a second were scheduled; {one.tool} counts from the actual start",
-            (one.where.says(_latencies(one)),),
-        )
-        for one in bench.published
-        if one.asked_rate and one.latency_from == "actual start" and one.latency_ms and one.tool != "fio"
-    )
+def service_time_under_rate(one: Published) -> Seen | None:
+    if not one.asked_rate or one.latency_from != "actual start" or not one.latency_ms or one.tool == "fio":
+        return None
+    text = f"{called(one)}: {one.asked_rate:,.0f} a second were scheduled; {one.tool} counts from the actual start"
+    return Seen(one, text, (one.where.says(_latencies(one)),))
 
 
-@rule(
+@over_results(
     "rate-not-kept",
+    among=lambda bench: bench.others,
     severity="doubtful",
     says="The rate that was asked for was not reached: what waits grows as long as the run lasts, and latency with it.",
     remedy="Ask for less than the capacity, or report the run as a closed loop's.",
     disproved_by="the generator's record of its starts, on time",
     source=TENE,
 )
-def rate_not_kept(bench: Bench) -> Iterator[Found]:
-    yield from gathered(
-        Seen(
-            one,
-            f"{called(one)}: {one.rate:,.0f} a second of {one.asked_rate:,.0f} that were asked for",
-            (one.where.says(f"{one.rate:,.1f} of {one.asked_rate:,.1f}"),),
-            one.asked_rate / one.rate,
-        )
-        for one in bench.others
-        if one.asked_rate and one.rate and one.unit != "flushes" and one.rate < RATE_KEPT * one.asked_rate
-    )
+def rate_not_kept(one: Published) -> Seen | None:
+    if not one.asked_rate or not one.rate or one.unit == "flushes" or one.rate >= RATE_KEPT * one.asked_rate:
+        return None
+    text = f"{called(one)}: {one.rate:,.0f} a second of {one.asked_rate:,.0f} that were asked for"
+    return Seen(one, text, (one.where.says(f"{one.rate:,.1f} of {one.asked_rate:,.1f}"),), one.asked_rate / one.rate)
 
 
 @rule(
@@ -96,7 +86,7 @@ def latencies_out_of_range(bench: Bench) -> Iterator[Found]:
             yield Found(f"{one.where.file}: {dropped} outside of the histogram's range.", (one.where.says(one.text),))
 
 
-@rule(
+@over_results(
     "closed-loop-stall",
     severity="doubtful",
     says="The database stood still for so long that a percentile should show it; the terminals stood still too, and "
@@ -105,11 +95,7 @@ def latencies_out_of_range(bench: Bench) -> Iterator[Found]:
     disproved_by="latencies counted from the scheduled start over a stall of this length",
     source=TENE,
 )
-def closed_loop_stall(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for one in bench.published if (seen := _stall(one)))
-
-
-def _stall(one: Published) -> Seen | None:
+def closed_loop_stall(one: Published) -> Seen | None:
     if one.asked_rate or one.latency_from != "actual start" or len(one.series) < SERIES_LEAST:
         return None
     usual = median(one.series)

@@ -3,12 +3,8 @@ all of their latencies no more time than there is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-from acidtest.audit.bench import Bench, Published
-from acidtest.audit.result_text import Seen, called, gathered, rate
-from acidtest.finding import Found, rule
+from acidtest.audit.bench import Published
+from acidtest.audit.result_text import Seen, called, over_results, rate
 from acidtest.formats import linear
 from acidtest.words import counted
 
@@ -17,10 +13,6 @@ IMPOSSIBLE = 1.5  # times the time that the clients have: less may be rounding, 
 LEFT_OUT = 0.4  # of the clients' time: the rest is in no latency
 CLOSED = frozenset(("pgbench", "sysbench", "hammerdb", "benchmarksql", "tpcc-mysql", "go-tpc", "mysqlslap", "ycsb", ""))
 RATED = frozenset(("transactions", "operations", "requests", "reads"))
-ALONE = linear.Pattern(
-    r"\b(?:single|one|1)[ -](?:thread(?:ed)?|client|connection|user|terminal|worker)s?\b|\bsequential(?:ly)?\b",
-    linear.IGNORECASE,
-)
 # What makes one answer stand for many, or lets a client ask before it is answered.
 SEVERAL = linear.Pattern(
     r"pipelin|batch|bulk|async|depth|\brows?\b|records?|documents?|inserts?/|items|multi-row|\bquer|tokens|keys|events|"
@@ -33,32 +25,19 @@ OF_MANY = linear.Pattern(r"median|max|min|peak|best", linear.IGNORECASE)
 ELSEWHERE = linear.Pattern(r"success|fail|error|think|sleep|wait|delay", linear.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class _Load:
-    of: Published
-    clients: int
-    mean_ms: float  # that the rate leaves to each
-    said: str  # where the clients are from
+def _mean_ms(one: Published) -> float | None:
+    """The mean latency that the rate leaves to each client of a closed loop; None where clients or rate are not known,
+    and where the rate does not count single requests."""
+    if one.planned or one.asked_rate or one.latency_from == "scheduled start" or one.tool not in CLOSED:
+        return None
+    # The mean of several runs' rates and that of their latencies are not bound to each other.
+    if (one.runs or 1) > 1 or not one.terminals or not one.rate or one.unit not in RATED:
+        return None
+    words = f"{one.name} {one.written} {one.script} {' '.join(one.parameters) if one.told else ''}"
+    return None if SEVERAL.search(words) or OF_MANY.search(one.written) else 1000 * one.terminals / one.rate
 
 
-def _loads(bench: Bench) -> Iterator[_Load]:
-    """Results of a closed loop of which the rate and the clients are known, and what the rate counts is one request."""
-    for one in bench.published:
-        if one.planned or one.asked_rate or one.latency_from == "scheduled start" or one.tool not in CLOSED:
-            continue
-        if (one.runs or 1) > 1:
-            continue  # the mean of several runs' rates and that of their latencies are not bound to each other
-        words = f"{one.name} {one.written} {one.script} {' '.join(one.parameters) if one.told else ''}"
-        if not one.rate or one.unit not in RATED or SEVERAL.search(words) or OF_MANY.search(one.written):
-            continue
-        alone = ALONE.search(one.under.rpartition("\n")[2] or one.under) if one.told else None
-        clients = one.terminals or (1 if alone and not SEVERAL.search(one.under) else None)
-        if clients and 1000 * clients / one.rate > 0:
-            said = counted(clients, "client") if one.terminals or alone is None else f"“{alone[0]}” in the heading"
-            yield _Load(one, clients, 1000 * clients / one.rate, said)
-
-
-@rule(
+@over_results(
     "throughput-impossible-for-latency",
     severity="invalid",
     says="So many clients cannot reach this rate if each answer takes this long: the figures are of different runs.",
@@ -66,21 +45,18 @@ def _loads(bench: Bench) -> Iterator[_Load]:
     disproved_by="the output of one run with this rate, this mean latency and so many clients",
     source=LITTLE,
 )
-def throughput_impossible_for_latency(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for load in _loads(bench) if (seen := _too_fast(load)))
+def throughput_impossible_for_latency(one: Published) -> Seen | None:
+    mean = one.latency_ms.get("mean")
+    left = _mean_ms(one) if mean else None
+    if not left or not mean or not one.terminals or mean < IMPOSSIBLE * left or one.tool == "ycsb":
+        return None  # YCSB's latency is of one operation of several
+    clients, most = counted(one.terminals, "client"), 1000 * one.terminals / mean
+    text = f"{called(one)}: {rate(one)} with a mean of {mean:,.4g} ms; {clients} can reach {most:,.0f} a second"
+    evidence = (one.where.says(rate(one)), one.where.says(f"mean {mean:,.4g} ms, {clients}"))
+    return Seen(one, text, evidence, mean / left)
 
 
-def _too_fast(load: _Load) -> Seen | None:
-    one, mean = load.of, load.of.latency_ms.get("mean")
-    if not mean or mean < IMPOSSIBLE * load.mean_ms or one.tool == "ycsb":  # its latency is of one operation of several
-        return None
-    most = 1000 * load.clients / mean
-    text = f"{called(one)}: {rate(one)} with a mean of {mean:,.4g} ms; {load.said} can reach {most:,.0f} a second"
-    evidence = (one.where.says(rate(one)), one.where.says(f"mean {mean:,.4g} ms, {load.said}"))
-    return Seen(one, text, evidence, mean / load.mean_ms)
-
-
-@rule(
+@over_results(
     "rate-contradicts-latency",
     severity="doubtful",
     says="Most of the clients' time is in no latency: they waited elsewhere, or start and end count into the rate.",
@@ -88,22 +64,14 @@ def _too_fast(load: _Load) -> Seen | None:
     disproved_by="a think time, or a record in which the clients' time is accounted for",
     source=LITTLE,
 )
-def rate_contradicts_latency(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for load in _loads(bench) if (seen := _left_out(load)))
-
-
-def _left_out(load: _Load) -> Seen | None:
-    one = load.of
+def rate_contradicts_latency(one: Published) -> Seen | None:
     known = {name: value for name, value in one.latency_ms.items() if name in ("mean", "p99", "max") and value > 0}
     # A mean of all, or where it is not told a percentile or maximum that the mean cannot be far above.
     name = next((name for name in ("mean", "max", "p99") if name in known), "")
-    if not name or known[name] > LEFT_OUT * load.mean_ms or one.errors:
+    left = _mean_ms(one) if name and not one.errors else None
+    if not left or known[name] > LEFT_OUT * left or (one.told and any(map(ELSEWHERE.search, one.parameters))):
         return None
-    if one.told and any(ELSEWHERE.search(of) for of in one.parameters):
-        return None
-    text = (
-        f"{called(one)}: {load.said} and {rate(one)} leave {load.mean_ms:,.3g} ms to each; {name} is "
-        f"{known[name]:,.3g} ms"
-    )
-    evidence = (one.where.says(rate(one)), one.where.says(f"{name} {known[name]:,.4g} ms, {load.said}"))
-    return Seen(one, text, evidence, load.mean_ms / known[name])
+    clients = counted(one.terminals or 0, "client")
+    text = f"{called(one)}: {clients} and {rate(one)} leave {left:,.3g} ms to each; {name} is {known[name]:,.3g} ms"
+    evidence = (one.where.says(rate(one)), one.where.says(f"{name} {known[name]:,.4g} ms, {clients}"))
+    return Seen(one, text, evidence, left / known[name])

@@ -1,28 +1,32 @@
-"""Rates that cannot be: by the drive, by the mix of transactions, by the tool's own account."""
+"""Rates that cannot be: by the drive, or by what failed."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from acidtest.audit.bench import OURS, Bench, Published, Statement
-from acidtest.audit.result_text import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
+from acidtest.audit.result_text import (
+    COUNTS_ALL,
+    OVER_HTTP,
+    Seen,
+    and_more,
+    called,
+    failed_share,
+    gathered,
+    over_results,
+    rate,
+)
 from acidtest.drives import AS_PLAIN, FASTEST_US, TOLERANCE
 from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 UNFLUSHED = 3.0  # times as fast as a flush of the drive's cache
-# TPC-C, clause 5.2.3: at least 43 % payments, and 4 % of each of three others; at least as many payments as new orders
-# in every deck. Who counts no read-only transaction sees 10 new orders of 21.
-NEW_ORDERS = 10 / 23  # of the mix
-RARE = 3.0  # standard errors: one share in 370 is further off by chance
-NEW_ORDERS_MOST = 0.5
 CLIENTS_A_THREAD_MOST = 50
 FAILED_MOST = 0.01
-MANY = 0.05  # of those that a table tells itself
-COUNTED_SHARE = 0.05  # from which on a rate that counts failures is said to be none of work done
+MANY = 0.05  # from which on failures are no part of a rate or of a latency, even where a table shows them
+HASTENED = 1.05  # times that answers take longer than all requests do
 LOST_MOST = 0.5  # of a load's rows
 RELAXED: dict[str, dict[str, tuple[str, ...]]] = {  # settings under which a commit does not wait for the drive
     "postgresql": {"fsync": ("off", "false", "0", "no"), "synchronous_commit": ("off", "false", "0", "no")},
@@ -165,40 +169,6 @@ def fsync_does_not_flush(bench: Bench) -> Iterator[Found]:
 
 
 @rule(
-    "new-order-share",
-    severity="invalid",
-    says="More than half of all transactions are new orders, which the TPC-C mix rules out.",
-    remedy="Look for payments that fail or are not counted; state the mix if it is another.",
-    disproved_by="a script of the driver with another mix",
-    source="TPC-C, clause 5.2.3; HammerDB's pgoltp.tcl: 10 new orders in 23 transactions",
-)
-def new_order_share(bench: Bench) -> Iterator[Found]:
-    yield from gathered(
-        _share(one)
-        for one in bench.published
-        if one.nopm and one.tpm and one.nopm > NEW_ORDERS_MOST * one.tpm and not _by_chance(one)
-    )
-
-
-def _by_chance(one: Published) -> bool:
-    """Whether so few transactions were drawn, as far as that is known, that the mix gives such a share by chance."""
-    if not (one.nopm and one.tpm and one.measured_s):
-        return False
-    drawn = one.tpm * one.measured_s / 60
-    error = math.sqrt(NEW_ORDERS * (1 - NEW_ORDERS) / drawn)
-    return abs(one.nopm / one.tpm - NEW_ORDERS) <= RARE * error
-
-
-def _share(one: Published) -> Seen:
-    nopm, tpm = one.nopm or 0.0, one.tpm or 0.0
-    orders, transactions = counted(nopm, "new order", spec=",.0f"), counted(tpm, "transaction", spec=",.0f")
-    text = f"{called(one)}: {orders} of {transactions} a minute, {nopm / tpm:.0%}; the mix has 43%"
-    return Seen(
-        one, text, (one.where.says(f"{nopm:,.0f} NOPM"), one.where.says(f"{tpm:,.0f} TPM")), abs(nopm / tpm - 0.43)
-    )
-
-
-@rule(
     "generator-threads",
     severity="note",
     says="The load generator's threads do not fit its clients: where many clients share one thread, its own queue may "
@@ -252,18 +222,14 @@ def _crowded(one: Published) -> Seen | None:
     source="TPC-C, clause 5.4: only completed transactions count",
 )
 def many_failed(bench: Bench) -> Iterator[Found]:
-    seen = [found for one in bench.published if not loads(one) and not _said(one) and (found := _failures(one))]
+    # throughput-is-not-goodput says it of the others.
+    counted_too = {id(one) for one in bench.published if one.tool not in OVER_HTTP and _counts_failures(one)}
+    results = (one for one in bench.published if not loads(one) and id(one) not in counted_too)
+    seen = [failures for one in results if (failures := _failures(one))]
     few = [one for one in seen if one.of.told and (failed_share(one.of) or 1) < MANY]
     yield from gathered(one for one in seen if one not in few)
     # Whoever tells a few failures beside a figure has done what is asked for.
     yield from (replace(one, noted=True) for one in gathered(few))
-
-
-def _said(one: Published) -> bool:
-    """Whether ``throughput-is-not-goodput`` says it of this result."""
-    share = failed_share(one)
-    counted_too = not (one.rate and one.attempts and one.attempts > one.rate)
-    return one.tool in COUNTS_ALL - OVER_HTTP and counted_too and bool(one.rate and share and share >= COUNTED_SHARE)
 
 
 def _failures(one: Published) -> Seen | None:
@@ -282,6 +248,52 @@ def _failures(one: Published) -> Seen | None:
     if not one.errors or not share or share < FAILED_MOST:
         return None
     return Seen(one, f"{called(one)}: {counted(one.errors, 'transaction')} failed, {share:.1%} of all", evidence, share)
+
+
+@over_results(
+    "failed-in-latency",
+    among=lambda bench: bench.measured,
+    severity="invalid",
+    says="The latencies are of what failed too, and a request that fails is answered sooner than one that is served.",
+    remedy="Tell the latencies of what was answered as expected, and the share that failed.",
+    disproved_by="the tool's latencies of what was answered as expected alone, if they are the same",
+    source="B. Schroeder et al.: Open versus closed, a cautionary tale (NSDI 2006); k6's manual, expected_response",
+)
+def failed_in_latency(one: Published) -> Seen | None:
+    share = failed_share(one)
+    for name in ("mean", "p50"):
+        all_, answered = one.latency_ms.get(name), one.answered_ms.get(name)
+        if share and share > MANY and all_ and answered and answered > HASTENED * all_:
+            figures = f"{name} {all_:g} ms of all requests, {answered:g} ms of those that were answered"
+            failures = one.where.says(f"{one.errors:,} failed, {share:.1%} of all")
+            return Seen(one, f"{called(one)}: {figures}", (failures, one.where.says(figures)), share)
+    return None
+
+
+@rule(
+    "throughput-is-not-goodput",
+    severity="invalid",
+    says="The rate counts transactions that failed: an error is often faster than an answer.",
+    remedy="Count only what succeeded, and tell the failures beside it.",
+    disproved_by="a count of answers without those that failed, with the same rate",
+    source="TPC-C, clause 5.4: only completed transactions count; "
+    "G. Heiser, Systems Benchmarking Crimes: throughput without regard to what fails",
+)
+def throughput_is_not_goodput(bench: Bench) -> Iterator[Found]:
+    failing = [seen for one in bench.measured if (seen := _counts_failures(one))]
+    yield from gathered(seen for seen in failing if seen.of.tool not in OVER_HTTP)
+    yield from gathered((seen for seen in failing if seen.of.tool in OVER_HTTP), "guessed")
+
+
+def _counts_failures(one: Published) -> Seen | None:
+    share = failed_share(one)
+    if not one.rate or (one.attempts and one.attempts > one.rate):
+        return None  # what failed is not in the rate
+    if one.tool not in COUNTS_ALL or not share or share < MANY or one.errors is None:
+        return None
+    good = (one.rate or 0) * (1 - share)
+    text = f"{called(one)}: {rate(one)}, of which {share:.0%} failed; {good:,.1f} a second succeeded"
+    return Seen(one, text, (one.where.says(rate(one)), one.where.says(f"{one.errors:,} failed")), share)
 
 
 @rule(

@@ -20,13 +20,13 @@ UNBOUNDED = "± ∞"  # as benchstat tells that there are too few runs for an in
 DRIVES_COMPARED = 4  # results of tests of drives: fewer may describe the one that was used
 FIGURES_LEAST = 2  # of which one is compared with the other
 PLACES_OF_A_FILE = 4  # that are quoted of one file
-COUNTING = re.compile(r"date|time|\brun|\brep|\biter|\bid\b|#|seed|\bno\b", re.IGNORECASE)  # of a row, not its kind
+COUNTING = linear.compile(r"date|time|\brun|\brep|\biter|\bid\b|#|seed|\bno\b", linear.I)  # of a row, not its kind
 # The heading of one of several columns, each with one run.
-RUN_HEAD = re.compile(
+RUN_HEAD = linear.compile(
     r"(?:run|test|trial|round|attempt|try|pass|iteration|rep(?:etition)?|measurement)?"
     r"[ _#-]{0,3}(\d{1,2})(?:st|nd|rd|th|\.)?(?: (?:run|test|trial|round|attempt|try|pass|"
     r"iteration))?(?: ?[(\[].*)?",
-    re.IGNORECASE,
+    linear.I,
 )
 # The name of a file or folder that is one of several runs.
 RUN_NAME = re.compile(

@@ -93,13 +93,10 @@ def _written(write: Write, who: str = "") -> Evidence:
     return write.where.says(f"{who}{verbs[write.verb]} {write.table}")
 
 
-def _names(draws: tuple[Draw, ...]) -> str:
-    return " and ".join(sorted({one.what for one in draws}))
-
-
 def _says(choice: Moved) -> str:
     through = f", through the trigger {choice.trigger}" if choice.trigger else ""
-    return f"{choice.routine.name} chooses rows of {choice.table} by {_names(choice.draws)}{through}"
+    draws = " and ".join(sorted({one.what for one in choice.draws}))
+    return f"{choice.routine.name} chooses rows of {choice.table} by {draws}{through}"
 
 
 @rule(

@@ -197,7 +197,9 @@ def setting_differs(bench: Bench) -> Iterator[Found]:
     engines: dict[tuple[str, str], list[Side]] = defaultdict(list)
     for side in measured_sides.measured(bench):
         if files(side):
-            engines[side.engine or "", _page(side)].append(side)
+            # Each of numbered texts is a study of its own.
+            text = side.name if NUMBERED_PAGE.search(side.name) else ""
+            engines[side.engine or "", text].append(side)
     for (engine, _), sides in engines.items():
         differing = [one for name in _names(engine, sides, bench) if (one := _differs(engine, name, sides))]
         evidence = tuple(said for _, said_of_it in differing for said in said_of_it)
@@ -277,11 +279,6 @@ def _apart(of: settings.Engine, one: Setting, other: Setting) -> bool:
     return not of.neutral.fullmatch(one.name) and of.alike(one.name, one.value) != of.alike(one.name, other.value)
 
 
-def _page(side: Side) -> str:
-    """The text that all is known of a side from, if it is one of numbered ones: each is a study of its own."""
-    return side.name if NUMBERED_PAGE.search(side.name) else ""
-
-
 def _names(engine: str, sides: list[Side], bench: Bench) -> list[str]:
     """What is set on one of the sides and may matter."""
     of = settings.of(engine)
@@ -292,7 +289,6 @@ def _names(engine: str, sides: list[Side], bench: Bench) -> list[str]:
         for one in file.settings
         if file.source != "dump" or of.has(one.name)
     }
-    names |= {one.name for side in sides for one in _of_databases(side)}
     names -= ELSEWHERE | {factor.lower() for factor in bench.factors}
     return sorted(name for name in names if not of.neutral.fullmatch(name) and not _unknown(engine, name, sides))
 
@@ -307,12 +303,6 @@ def _differs(engine: str, name: str, sides: list[Side]) -> tuple[str, tuple[Evid
         return None
     text = ", ".join(f"{value or 'not set'} in {side.name}" for side, value, _ in told)
     return f"{_spelled(name, sides, of)} ({text})", tuple(evidence for _, _, evidence in told)
-
-
-def _of_databases(side: Side) -> Iterator[Setting]:
-    """What ``databases.conf`` sets for the databases that may be measured."""
-    beside = (one for one in side.configurations if one.kind == "databases.conf")
-    return (setting for one in beside for setting in one.settings if setting.section in side.aliases)
 
 
 def _spelled(name: str, sides: list[Side], of: settings.Engine) -> str:

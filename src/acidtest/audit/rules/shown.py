@@ -10,11 +10,10 @@ from itertools import pairwise, takewhile
 from acidtest.audit.bench import Bench, Published, TableRow
 from acidtest.audit.importers.figures import value_of
 from acidtest.audit.result_sides import product
-from acidtest.audit.result_text import Seen, and_more, called, gathered, rate
+from acidtest.audit.result_text import Seen, and_more, called, gathered, over_results, rate
 from acidtest.finding import Found, rule
 from acidtest.formats import linear
 
-JAIN = "R. Jain, The Art of Computer Systems Performance Analysis, chapter 10: the art of data presentation"
 FLAT = 1.02  # times the mean or median, up to which the 99th percentile is that
 STATEMENT_US = 0.5  # less than any way into another process and back, shared among as many threads as there are
 ROW_US = 0.03  # less than a call for each column of a row
@@ -38,19 +37,16 @@ RIGHT_FOR_WRONG = 3  # rows of a table
 ENDED = " that ends before its "
 
 
-@rule(
+@over_results(
     "percentiles-flat",
+    among=lambda bench: bench.others,
     severity="note",
     says="The 99th percentile is the mean: it is of few values or of means, or all requests waited for one thing.",
     remedy="Take percentiles from all latencies of the run, and say how many these are.",
     disproved_by="a record of each latency from which the same percentiles follow",
     source='B. Schwartz, "Why Percentiles Don\'t Work the Way You Think" (2016)',
 )
-def percentiles_flat(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for one in bench.others if (seen := _flat(one)))
-
-
-def _flat(one: Published) -> Seen | None:
+def percentiles_flat(one: Published) -> Seen | None:
     middle = one.latency_ms.get("mean") or one.latency_ms.get("p50")
     high = one.latency_ms.get("p99")
     if not middle or not high or not middle <= high <= FLAT * middle:
@@ -96,35 +92,6 @@ def unfinished_run(bench: Bench) -> Iterator[Found]:
     if said := [one for one in bench.broken if ENDED in one.text]:
         more = and_more(len(said) - 1, "file", after=" like it")
         yield Found(f"{said[0].file} {said[0].text}{more}.", tuple(said))
-
-
-@rule(
-    "best-of",
-    severity="doubtful",
-    says="The best of several runs is reported: more runs make it better, and it is nobody's usual day.",
-    remedy="Report the median with an interval.",
-    disproved_by="the figures of all runs, of which the published one is the median",
-    source="G. Fleming, J. Wallace: How not to lie with statistics (CACM 1986); Kalibera and Jones (ISMM 2013)",
-)
-def best_of(bench: Bench) -> Iterator[Found]:
-    if said := bench.said("best-of"):
-        more = and_more(len(said) - 1, "result", before="the like in ")
-        text = f"Of several runs the best is shown in {said[0].where.file}: “{said[0].text}”{more}."
-        yield Found(text, tuple(one.where.says(one.text) for one in said))
-
-
-@rule(
-    "tpc-words",
-    severity="note",
-    says="A tool prints a word that the TPC reserves for audited results.",
-    remedy='Say "new orders a minute" (NOPM) and "derived from TPC-C, not comparable with TPC results".',
-    disproved_by="an audited result in the TPC's list",
-    source="TPC Policies, section 8 (fair use); TPC-C clause 8; HammerDB's manual on the term tpmC",
-)
-def tpc_words(bench: Bench) -> Iterator[Found]:
-    if said := bench.said("tpc-word"):
-        words = ", ".join(sorted({one.text.partition(":")[0] for one in said}))
-        yield Found(f"{words}: of a result that is not audited.", tuple(one.where.says(one.text) for one in said))
 
 
 @rule(

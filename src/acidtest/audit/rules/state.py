@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import pairwise
 from math import exp, lgamma, log
 from statistics import median
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL
-from acidtest.audit.bench import Bench, Step
-from acidtest.audit.harnesses import whole
+from acidtest.audit.bench import Bench, Harness, Step
 from acidtest.audit.result_text import Seen, called, gathered, rate
 from acidtest.audit.rules.method import in_turn
 from acidtest.finding import Evidence, Found, rule
@@ -19,6 +19,8 @@ RENEWS = ("load", "settle")
 DRIFT = 0.10
 CALLS_QUOTED = 3  # of one script
 CHANCE_MAX = 0.05
+DEPTH_MAX = 4  # of scripts that call each other
+STEPS_MAX = 2_000  # of one script
 
 
 @rule(
@@ -66,7 +68,7 @@ def _not_renewed(bench: Bench) -> Iterator[Found]:
         return
     evidence: dict[Evidence, None] = {}
     first: Step | None = None
-    for steps in whole(bench.harnesses):
+    for steps in _whole(bench.harnesses):
         for step, before in _on_what_is_left(steps):
             first = first or step
             evidence |= dict.fromkeys(
@@ -103,13 +105,13 @@ def _around(bench: Bench, files: Set[str]) -> Iterator[Evidence]:
     for harness in bench.harnesses:
         if harness.where.file in files or harness.where.file.rpartition("/")[0] not in folders:
             continue
-        calls = [one for one in harness.steps if not one.tool and names & set(map(_base, one.text.split()))]
+        calls = [
+            one
+            for one in harness.steps
+            if not one.tool and any(word.strip("\"';").rpartition("/")[2] in names for word in one.text.split())
+        ]
         loads = [one for one in harness.steps if one.kind == "load"]
         yield from (one.where.says(one.text) for one in (*calls[:CALLS_QUOTED], *loads[:1]))
-
-
-def _base(word: str) -> str:
-    return word.strip("\"';").rpartition("/")[2]
 
 
 def _own(step: Step) -> tuple[int, ...]:
@@ -124,3 +126,35 @@ def _again(step: Step, steps: Sequence[Step]) -> bool:
     while loops and loops[-1] < 0:  # the mark of a script that is called
         loops = loops[:-1]
     return bool(loops) and not any(one.kind in RENEWS and one.loops[: len(loops)] == loops for one in steps)
+
+
+def _whole(harnesses: Sequence[Harness]) -> list[list[Step]]:
+    """The steps of each script that no other one calls, with those of the scripts that it calls in their places."""
+    by_name: dict[str, list[Harness]] = {}
+    for one in harnesses:
+        by_name.setdefault(one.where.file.rpartition("/")[2], []).append(one)
+    known = {name: of[0] for name, of in by_name.items() if len(of) == 1}
+    called = {name for one in harnesses for step in one.steps if (name := _callee(step, known, one.where.file))}
+    tops = [one for one in harnesses if one.where.file.rpartition("/")[2] not in called]
+    return [list(_steps(one, known)) for one in tops or harnesses]
+
+
+def _steps(
+    harness: Harness, known: Mapping[str, Harness], loops: tuple[int, ...] = (), depth: int = 0
+) -> Iterator[Step]:
+    for step in harness.steps[:STEPS_MAX]:
+        within = (*loops, *step.loops)
+        name = _callee(step, known, harness.where.file)
+        if name and depth < DEPTH_MAX:
+            # A mark that keeps its loops apart from those of its caller, which may be of the same lines.
+            yield from _steps(known[name], known, (*within, -(step.where.line or 0)), depth + 1)
+        else:
+            yield replace(step, loops=within)
+
+
+def _callee(step: Step, known: Mapping[str, Harness], file: str) -> str:
+    """The script of the kit that a step runs; "" of any other step."""
+    if step.tool or step.kind not in ("call", "run"):
+        return ""
+    names = (word.strip("\"'").rpartition("/")[2] for word in step.text.split())
+    return next((name for name in names if name in known and known[name].where.file != file), "")

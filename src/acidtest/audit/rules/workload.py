@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.result_sides import by_side, without_products
 from acidtest.audit.result_text import and_more, called
-from acidtest.finding import Evidence, Found, Rule, rule
+from acidtest.finding import Evidence, Found, rule
 from acidtest.words import counted
 
 SAME = "G. Heiser, Systems Benchmarking Crimes: the same benchmark on both sides; TPC-C, clause 5.6: one configuration"
@@ -84,10 +84,10 @@ def workload_differs(bench: Bench) -> Iterator[Found]:
         evidence: list[Evidence] = []
         for what, value, shown in _measures(of):
             if what not in bench.factors and (found := _differs(bench, of, value, shown)):
-                told.append(f"{what}: {found[0]}")
+                told.append(f"{what.replace('_', ' ')}: {found[0]}")
                 evidence += found[1]
         if told:
-            yield Found(f"{of[0].tool} ran with another load on each side. {_sentence(told)}.", tuple(evidence))
+            yield Found(f"{of[0].tool} ran with another load on each side: {'; '.join(told)}.", tuple(evidence))
     scripts = [one for one in bench.measured if BUILT_IN.search(one.script.lower())]
     by_tool: dict[str, list[Published]] = defaultdict(list)
     for one in scripts:
@@ -132,65 +132,17 @@ def _labelled(one: Published) -> tuple[str, str] | None:
     return None
 
 
-def _sentence(told: Sequence[str]) -> str:
-    text = "; ".join(told)
-    return text[:1].upper() + text[1:]
-
-
 def _measures(
     of: Sequence[Published],
 ) -> Iterator[tuple[str, Callable[[Published], object], Callable[[object], str]]]:
     yield "clients", lambda one: one.terminals, lambda value: f"{value:,}"
     yield "scale", lambda one: one.scale or one.warehouses, lambda value: f"{value:,g}"
+    yield "isolation", lambda one: re.sub(r"transaction|[-_ ]", "", one.isolation.lower()) or None, str
+    yield "query_mode", lambda one: one.query_mode.lower() or None, str
+    yield "connections", lambda one: one.reconnects, lambda anew: "one for each transaction" if anew else "kept"
     options = {name for one in of for name in one.parameters if re.sub(r"[-_ .]", "", name.lower()) in SIZES}
     for name in sorted(options):
         yield name, lambda one, name=name: one.parameters.get(name), str  # type: ignore[misc]
-
-
-def _of_one_option(
-    name: str,
-    told: str,
-    factors: frozenset[str],
-    value: Callable[[Published], object],
-    shown: Callable[[object], str] = str,
-    **texts: str,
-) -> Rule[Bench]:
-    """A rule on what every side has otherwise. What scripts ask for counts where no output tells it."""
-
-    def find(bench: Bench) -> Iterator[Found]:
-        asked = ([one for one in of if value(one) is not None] for of in (bench.measured, bench.plans))
-        known = next(filter(None, asked), [])
-        if not factors & bench.factors and (found := _differs(bench, known, value, shown)):
-            yield Found(f"{told}: {found[0]}.", found[1])
-
-    return rule(name, severity="doubtful", **texts)(find)
-
-
-CONNECT = "PostgreSQL's manual of pgbench: --connect measures the overhead of connections; Good Practices"
-isolation_differs = _of_one_option(
-    "isolation-differs", "The isolation level differs", frozenset(("isolation",)),
-    lambda one: re.sub(r"transaction|[-_ ]", "", one.isolation.lower()) or None,
-    says="The sides ran at different isolation levels: one may do what another must wait or retry for.",
-    remedy="Ask for the same level by name on every side, and check that each engine means the same by it.",
-    disproved_by="the level that each server reports while it is measured",
-    source="H. Berenson et al., A Critique of ANSI SQL Isolation Levels (SIGMOD 1995); TPC-C, clause 3.4",
-)  # fmt: skip
-query_mode_differs = _of_one_option(
-    "query-mode-differs", "The query mode differs", frozenset(("query mode", "query_mode", "protocol")),
-    lambda one: one.query_mode.lower() or None,
-    says="One side's statements were prepared and another's were not: parsing and planning are in one figure only.",
-    remedy="Use the same mode everywhere (pgbench -M, sysbench --db-ps-mode), or make it a factor.",
-    disproved_by="outputs of the same query mode from every side",
-    source="PostgreSQL's manual of pgbench: --protocol",
-)  # fmt: skip
-connect_per_transaction_differs = _of_one_option(
-    "connect-per-transaction-differs", "Connections differ", frozenset(("connections",)),
-    lambda one: one.reconnects, lambda anew: "a connection for each transaction" if anew else "kept connections",
-    says="One side connects anew for every transaction and another does not: the cost of connections is in one figure.",
-    remedy="Keep connections on every side or on none.",
-    disproved_by="outputs of every side with the same kind of connections",
-    source=CONNECT,
-)  # fmt: skip
 
 
 @rule(

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 from acidtest import conductor, experiment
 from acidtest.cli import init_answers
-from acidtest.cli.diagnosing.course import LEAST_S, Course
-from acidtest.cli.diagnosing.which import engine_of, product_of
+from acidtest.cli.diagnosing.subject import LEAST_S, Course, engine_of, product_of
 from acidtest.cli.experiment_file import assess
-from acidtest.cli.run import watching
+from acidtest.cli.progress import watching
 from acidtest.cli.spans import span
 from acidtest.conductor.imported_settings import Carried, carried
+from acidtest.conductor.run import run
+from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
 from acidtest.engine.compare import spoken
 from acidtest.errors import AcidtestError, BadInput, told
@@ -23,7 +25,6 @@ from acidtest.families import FAMILIES
 from acidtest.journal import reader
 from acidtest.journal.diagnosis import DURABLE, Cells, Diagnosis
 from acidtest.journal.models import Journal, Recording
-from acidtest.journal.protocol import Progress
 from acidtest.place import DirectoryPlace, Ledger, machine_facts
 from acidtest.plan import Cell, Plan
 from acidtest.question import Storage, fit
@@ -125,7 +126,7 @@ def _run(course: Course, plan: Plan, out: Path) -> Journal:
     until = course.began + GRACE * 60 * course.asked.minutes
     try:
         with watching(course.console) as watcher:
-            return conductor.run(plan, Path("diagnosis.toml"), out, _Until(watcher, until)).journal
+            return run(plan, Path("diagnosis.toml"), out, cast("Watcher", _Until(watcher, until))).journal
     except _Enough:
         held = reader.read(out / reader.NAME)
         why = f"the time was up after {len(held.recordings):,} of {counted(len(plan.cells), 'cell')}"
@@ -166,38 +167,17 @@ class _Enough(Exception):
 class _Until:
     """Passes on to a watcher how a run goes, and ends it before a cell that would probably end too late."""
 
-    def __init__(self, watcher: conductor.Watcher, until: float) -> None:
+    def __init__(self, watcher: Watcher, until: float) -> None:
         self._watcher, self._until = watcher, until
         self._last, self._began, self._ended = until, time.monotonic(), 0
 
-    def begins(self, done: int, total: int, place: str) -> None:
-        self._watcher.begins(done, total, place)
-
-    def released(self, lines: list[str]) -> None:
-        self._watcher.released(lines)
-
-    def doubts(self, lines: list[str]) -> None:
-        self._watcher.doubts(lines)
-
-    def brings(self, line: str) -> None:
-        self._watcher.brings(line)
-
-    def admitted(self, lines: list[str]) -> None:
-        self._watcher.admitted(lines)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._watcher, name)
 
     def cell_begins(self, cell: Cell, left_s: float) -> None:
         if time.monotonic() > self._until:
             raise _Enough
         self._watcher.cell_begins(cell, left_s)
-
-    def progress(self, cell: Cell, event: Progress) -> None:
-        self._watcher.progress(cell, event)
-
-    def loading(self, cell: Cell, loading: conductor.Loading) -> None:
-        self._watcher.loading(cell, loading)
-
-    def exploring(self, cell: Cell, far: conductor.Exploring) -> None:
-        self._watcher.exploring(cell, far)
 
     def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None:
         self._watcher.cell_ended(cell, recording, left_s)

@@ -9,7 +9,7 @@ from acidtest.audit import unchecked as kit
 from acidtest.audit.bench import Side
 from acidtest.audit.findings_output import each, in_short
 from acidtest.audit.rules.builds import named
-from acidtest.cli.diagnosing.course import Course
+from acidtest.cli.diagnosing.subject import Course
 from acidtest.conductor.imported_settings import Carried
 from acidtest.families import of_word
 from acidtest.finding import in_order

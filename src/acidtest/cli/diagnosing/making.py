@@ -11,20 +11,23 @@ from pathlib import Path
 
 from rich.console import Console
 
-from acidtest import __version__, conductor
+from acidtest import __version__
 from acidtest.analysis.health import AT_RISK, signs
 from acidtest.cli import doctor
-from acidtest.cli.diagnosing.asked import Asked, check_out, database_of, place_of
 from acidtest.cli.diagnosing.cells import measured
 from acidtest.cli.diagnosing.configuration import audited, with_ours
-from acidtest.cli.diagnosing.course import LEAST_S, Course
-from acidtest.cli.diagnosing.keeping import keep
 from acidtest.cli.diagnosing.next import next_of
+from acidtest.cli.diagnosing.subject import LEAST_S, Asked, Course, check_out, database_of, place_of
 from acidtest.cli.probe import Watcher as ProbeWatcher
 from acidtest.cli.spans import span
+from acidtest.conductor.admission import Devices
 from acidtest.conductor.inspect import Options, inspect
 from acidtest.conductor.probe import probe as run_probe
 from acidtest.errors import AcidtestError, BadInput, told
+from acidtest.files import find_rig
+from acidtest.journal import diagnosis as recordings
+from acidtest.journal import probe as probes
+from acidtest.journal import reader
 from acidtest.journal.diagnosis import Diagnosis, Doubt, Inside, Processor
 from acidtest.journal.models import Journal, PlaceFacts
 from acidtest.journal.probe import Layer, ProbeRecording
@@ -63,7 +66,7 @@ def make(asked: Asked, console: Console) -> Made:
         raise BadInput(f"--config {asked.config}: is no directory", "name the directory of the configuration and logs")
     if asked.out is not None:
         check_out(asked.out)
-    conductor.find_rig()
+    find_rig()
     return _made(Course(asked, database, place, console))
 
 
@@ -127,7 +130,7 @@ def _probe(course: Course) -> ProbeRecording | None:
     )  # fmt: skip
     try:
         with ProbeWatcher(course.console, len(plan.order)) as watcher:
-            return run_probe(course.place, plan, conductor.Devices(), watcher.say, watcher.steps)
+            return run_probe(course.place, plan, Devices(), watcher.say, watcher.steps)
     except AcidtestError as error:
         course.missing(report.PROBE, told(error))
         return None
@@ -145,7 +148,7 @@ def _inside(course: Course) -> Inside | None:
         return None
     course.say("The database is looked into")
     try:
-        # Reading it whole is left out: that would empty it from the file cache, which slows down whoever uses it.
+        # It is not read whole: that would empty it from the file cache and slow down the programs that use it.
         inspected = inspect(course.asked.database, Options(False, longest_s, pages_s=longest_s), lambda *_: None)
     except AcidtestError as error:
         if course.database.bytes is None and not REFUSED.search(error.message):
@@ -163,3 +166,26 @@ def _inside(course: Course) -> Inside | None:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def keep(out: Path, made: Diagnosis, probed: ProbeRecording | None, run: Path | None) -> Journal | None:
+    """Everything into ``out``, which appears whole or not at all; the journal as it lies there. Raises BadInput."""
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    try:
+        if run is not None:
+            shutil.copytree(run, unfinished)
+        else:
+            unfinished.mkdir()
+        if probed is not None:
+            probes.write(unfinished, probed)
+        if made.next is not None and made.next.text:
+            (unfinished / "next.toml").write_text(made.next.text, encoding="utf-8")
+        recordings.write(unfinished, made)
+        if out.exists():
+            out.rmdir()
+        unfinished.rename(out)
+    except OSError as error:
+        raise BadInput(f"--out {out}: cannot be written: {error.strerror or error}", "name another directory") from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return reader.read(out / reader.NAME) if run is not None else None

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from acidtest.analysis.diagnosis import Answer
 from acidtest.cli import init_answers
-from acidtest.cli.diagnosing.course import Course
+from acidtest.cli.diagnosing.subject import Course
 from acidtest.cli.experiment_file import assess
 from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError
 from acidtest.families import of_engine
 from acidtest.journal.diagnosis import Cells, Next
+from acidtest.keys import Scalar
 from acidtest.question import QUESTIONS, InForce, Storage, fit
-from acidtest.question.text import Scalar
 
 NEXT_TIME = "10m"
 NEXT_QUESTIONS = {  # by the first bottleneck: a question of acidtest init, and why

@@ -14,9 +14,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
-
 from acidtest.engine.base import Ask, Engine, Launcher
 from acidtest.engine.mysql import galera
 from acidtest.engine.mysql.engine import Mysql
@@ -208,6 +205,10 @@ class MysqlPair(BinlogPair):
 
     def replicate(self) -> None:
         (self.replica.data / "auto.cnf").unlink()  # the primary's UUID; without one it makes itself another
+        # It takes a while, and few commands need it.
+        from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+        from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
+
         private, public = self._keys
         key = rsa.generate_private_key(public_exponent=65537, key_size=RSA_BITS)
         private.touch(mode=0o600)

@@ -19,8 +19,7 @@ from acidtest.formats.firebird_trace import (
     RULE,
     STATEMENT,
 )
-from acidtest.formats.logs.entries import Entry, time_us
-from acidtest.formats.logs.lines import LINE_BYTES_MAX, Line
+from acidtest.formats.logs.entries import LINE_BYTES_MAX, Entry, Line, time_us
 
 CUT_SHORT = "the trace is cut short there, or a record is longer than 16 MiB"
 NO_TEXT = "its bytes are no UTF-8"

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from acidtest.formats import linear
-from acidtest.formats.logs.entries import Act, Entry, time_us
-from acidtest.formats.logs.lines import LINE_BYTES_MAX, Line
+from acidtest.formats.logs.entries import LINE_BYTES_MAX, Act, Entry, Line, time_us
 
 CUT_SHORT = "the log is cut short there, or a statement is longer than 16 MiB"
 NO_TEXT = "its bytes are no UTF-8"

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from acidtest.formats import linear
-from acidtest.formats.logs.entries import MICROSECONDS, Act, Entry, time_us
-from acidtest.formats.logs.lines import LINE_BYTES_MAX, Line
+from acidtest.formats.logs.entries import LINE_BYTES_MAX, MICROSECONDS, Act, Entry, Line, time_us
 from acidtest.formats.logs.mysql_general import CUT_SHORT, NO_TEXT, STARTED, TITLES
 
 TIME = linear.compile(rb"# Time: (?:(\d{4}-\d\d-\d\dT\S{1,30})|(\d{6}) +(\d{1,2}:\d\d:\d\d))\s*")

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from acidtest.formats import linear
-from acidtest.formats.logs.entries import Act, Entry, Held, time_us
-from acidtest.formats.logs.lines import LINE_BYTES_MAX, Line
+from acidtest.formats.logs.entries import LINE_BYTES_MAX, Act, Entry, Held, Line, time_us
 
 CUT_SHORT = "the log is cut short there, or a record is longer than 16 MiB"
 NO_RECORD = "a line is no record of this log"
