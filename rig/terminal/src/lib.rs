@@ -97,10 +97,10 @@ pub fn run(
     listeners: Listeners,
     news: &mut dyn FnMut(News) -> Option<u32>,
 ) -> Result<Ended, Stopped> {
-    let Load { plan, seed, kinds, .. } = *load;
+    let Load { plan, seed, kinds, began } = *load;
     let Listeners { noted, beside, mut sampler } = listeners;
     let clock_read_ns = clock_read_ns();
-    let shared = Shared::new(load, noted, beside.is_some())?;
+    let shared = Shared::new(plan, seed, began, noted, beside.is_some())?;
     let threads = threads(plan, &terminals);
     let mut shares: Vec<Vec<Ready>> = (0..threads).map(|_| Vec::new()).collect();
     for (index, ready) in terminals.into_iter().enumerate() {

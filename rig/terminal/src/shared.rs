@@ -3,7 +3,6 @@
 use crate::acknowledgements::Acknowledgements;
 use crate::pacing::{Course, Deal, Schedule};
 use crate::record::{pacings, Books, Tally};
-use crate::Load;
 use measure::Noted;
 use protocol::{Extent, Leg, Pacing, RunPlan};
 use std::fs::File;
@@ -116,8 +115,13 @@ fn ends_ns(plan: &RunPlan) -> (u64, u64) {
 }
 
 impl<'a> Shared<'a> {
-    pub fn new(load: &Load<'a>, noted: Option<&'a Mutex<Vec<Noted>>>, keeps_sessions: bool) -> Result<Self, Stopped> {
-        let Load { plan, seed, began, .. } = *load;
+    pub fn new(
+        plan: &'a RunPlan,
+        seed: u64,
+        began: Instant,
+        noted: Option<&'a Mutex<Vec<Noted>>>,
+        keeps_sessions: bool,
+    ) -> Result<Self, Stopped> {
         let (warmup_ns, end_ns) = ends_ns(plan);
         let open = |path: &String| {
             Acknowledgements::open(Path::new(path)).map_err(|error| Stopped(format!("{path}: {error}")))
