@@ -10,12 +10,13 @@ from statistics import median
 
 from acidtest.analysis.calls import uses
 from acidtest.analysis.commit_cost import CommitCost
-from acidtest.analysis.growth import RecordedSize
+from acidtest.analysis.growth.series import RecordedSize
 from acidtest.analysis.steady import row_steadiness
 from acidtest.analysis.summary import Summary, summarise
 from acidtest.journal.models import Recording
+from acidtest.report.line import Line
 from acidtest.report.numbers import interval, lower_by, number
-from acidtest.report.results import Line, Results, Table
+from acidtest.report.results import Results, Table
 from studies.ranking import places
 
 RESTARTS = re.compile(r"after \d+ attempts of restart")
@@ -139,7 +140,7 @@ def _rank(at: At) -> Shown:
     measured = [one for one in at.among if one.row.done]
     if at.line not in measured:
         return Shown("–")
-    best, worst = places([one.row.goodput_per_s() for one in measured])[measured.index(at.line)]
+    best, worst = places([one.row.goodput_per_s for one in measured])[measured.index(at.line)]
     return Shown(f"{best}" if best == worst else f"{best} to {worst}", best)
 
 
@@ -209,7 +210,7 @@ def _waited(at: At) -> Shown:
 
 def _unsteady(at: At) -> Shown:
     """Of the measurements themselves, how many were not steady, and whether all have a change in common."""
-    judged = row_steadiness([result.series for result in at.line.row.results()])
+    judged = row_steadiness([result.series for result in at.line.row.results])
     if not judged.judged:
         return Shown("too short to tell")
     common = judged.common is not None and judged.common.state != "steady"
@@ -233,8 +234,8 @@ FIGURES = {
     "relative": Figure("{base} = 100", _relative),
     "verdict": Figure("against {base}", _verdict),
     "rank": Figure("place", _rank),
-    "each-run": Figure("each run, a second", lambda at: each(at.line.row.goodput_per_s())),
-    "seconds": Figure("s", lambda at: shown(summarise(at.line.row.seconds()) if at.line.row.by_count else None)),
+    "each-run": Figure("each run, a second", lambda at: each(at.line.row.goodput_per_s)),
+    "seconds": Figure("s", lambda at: shown(summarise(at.line.row.seconds) if at.line.row.by_count else None)),
     "read-s": Figure("s a read", _reads),
     "read-mb-per-s": Figure("MB/s", lambda at: told(at.line.reads.mb_per_s if at.line.reads else None)),
     "drive-mb": Figure("MB from the drive", _drive_mb),

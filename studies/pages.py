@@ -23,9 +23,9 @@ from acidtest.report import disk_test, growth_charts, pictures
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import number
 from acidtest.report.page import plots
-from acidtest.report.pivot import short
 from acidtest.report.probe import layer_text
 from acidtest.report.results import Results, results
+from acidtest.report.table import short
 from acidtest.report.vega import Spec
 from acidtest.words import counted
 from studies import recordings, reports

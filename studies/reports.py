@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from acidtest.analysis.omission import omissions
-from acidtest.analysis.recovered import recovered
 from acidtest.analysis.samples import rows as rows_of
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.doubts.unchecked import images_at_most, may_still_lose
 from acidtest.journal.models import Explored, Journal, Verdict
-from acidtest.report import growth_tables, omission_table, recovery_table
-from acidtest.report.fitted import Column
+from acidtest.report import failure_tables, growth_tables, omission_table
 from acidtest.report.numbers import number
-from acidtest.report.pivot import short
 from acidtest.report.results import results
 from acidtest.report.statistics_tables import StatisticsTables, tables_of
 from acidtest.report.survival_table import varied_of
+from acidtest.report.table import Column, Table, short
 from acidtest.words import counted
 from studies.study import Command, Kind
 
@@ -46,22 +44,19 @@ def _recordings(of: Callable[[Journal], Shown]) -> Callable[[Journal, Sequence[E
     return lambda journal, _: of(journal)
 
 
+def _shown(table: Table) -> Shown:
+    """As the report has it."""
+    return Shown(table.heads, table.texts, " ".join((table.explained, *table.notes)).strip(), table.rows)
+
+
 def recovery(journal: Journal) -> Shown:
     """Recovery after a cut, piece by piece."""
-    varied, found = varied_of(journal.header), recovered(journal.recordings)
-    rows = [[*(row.levels.get(f, "") for f in varied), *recovery_table.cells(row)] for row in found]
-    notes = " ".join(recovery_table.notes(found))
-    explained = f"{recovery_table.EXPLAINED} {notes}".rstrip()
-    return Shown([*map(short, varied), *recovery_table.COLUMNS], rows, explained, found)
+    return _shown(failure_tables.recovery(journal, varied_of(journal.header)))
 
 
 def omission(journal: Journal) -> Shown:
     """The same load open and closed."""
-    found = omissions(rows_of(journal.header, journal.recordings))
-    columns = omission_table.columns(found)
-    rows = [[str(column.cell(one)) for column in columns] for one in found]
-    notes = " ".join(omission_table.notes(found))
-    return Shown([column.head for column in columns], rows, f"{omission_table.EXPLAINED} {notes}".rstrip(), found)
+    return _shown(omission_table.table(omissions(rows_of(journal.header, journal.recordings))))
 
 
 def crash_states(journal: Journal) -> Shown:
@@ -153,11 +148,10 @@ def forecasts(journal: Journal) -> Shown:
     """What was foretold of sizes, before they were loaded or looking back, and what was measured; the score of all, and
     what the series say of a knee."""
     grown = [table.growth for table in results(journal, waivers={}).tables if table.growth]
-    found = [one for of in grown for one in growth_tables.forecasts(of)]
-    columns = growth_tables.shown(growth_tables.FORECASTS, found)
-    rows = [[str(column.cell(one)) for column in columns] for one in found]
+    found = [row for of in grown for row in growth_tables.forecasts(of).rows]
+    table = Table(growth_tables.shown(growth_tables.FORECASTS, found), found)
     explained = " ".join(sentence for of in grown for sentence in of.answers)
-    return Shown([column.head for column in columns], rows, explained, [])
+    return Shown(table.heads, table.texts, explained, [])
 
 
 def tables(journal: Journal) -> Shown:
@@ -180,8 +174,8 @@ def _inside(journal: Journal) -> StatisticsTables | None:
 
 
 def _of_columns(found: StatisticsTables, columns: Sequence[Column], of: Sequence[Any]) -> Shown:
-    rows = [[str(column.cell(one)) for column in columns] for one in of]
-    return Shown([column.head for column in columns], rows, f"By {found.statistics.source}.", [])
+    table = Table(columns, of)
+    return Shown(table.heads, table.texts, f"By {found.statistics.source}.", [])
 
 
 REPORTS: dict[Kind, Source] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from acidtest.journal.models import (
     EngineCounts,
     EngineFacts,
     EngineFigure,
-    EngineSample,
     EngineSamples,
     Fate,
     Header,
@@ -63,6 +63,7 @@ from acidtest.journal.protocol import (
     Probed,
     ProbeStep,
     RunResult,
+    Sample,
     Second,
     Spread,
     StorageCount,
@@ -387,7 +388,7 @@ def engine_samples(values: Mapping[str, Sequence[int | None]], *, not_sampled: s
     """Where an engine stood at each whole second: what rises by a name that begins with "written", the others stand."""
     figures = [EngineFigure(name=name, says=name, rises=name.startswith("written"), unit="") for name in values]
     samples = [
-        EngineSample(at_s=float(at), took_s=0.001, values=list(row))
+        Sample(at_s=float(at), took_s=0.001, values=list(row))
         for at, row in enumerate(zip(*values.values(), strict=True))
     ]
     return EngineSamples(source="its views", not_sampled=not_sampled, figures=figures, samples=samples)
@@ -455,6 +456,12 @@ def journal(recordings: list[Recording], base: dict[str, str] | None = None, **e
         cells=len(recordings),
     )
     return Journal(path="/data/journal.jsonl", header=header, recordings=recordings, torn_bytes=0)
+
+
+def stored(held: Journal, path: Path) -> None:
+    """Write a journal as its file."""
+    lines = (one.model_dump_json(by_alias=True) for one in (held.header, *held.recordings))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def rate_of(levels: dict[str, str], repetition: int) -> float:

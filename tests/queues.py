@@ -8,7 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from acidtest.analysis.search import Asked, Found, Rules, Taken, judged, next_step
+from acidtest.analysis.search.recorded import Asked
+from acidtest.analysis.search.run import judged
+from acidtest.analysis.search.steps import Found, Rules, Taken, next_step
 from acidtest.journal.protocol import ArrivalCounts, Counts, Cpu, Histogram, RunResult, Second
 from acidtest.limits import limit_of
 

@@ -44,7 +44,7 @@ class Evidence:
 class Found:
     """What a rule yields: one sentence with the figures, and what it rests on."""
 
-    text: str
+    text: str = ""  # "": what the rule says
     evidence: tuple[Evidence, ...] = ()
     certainty: Certainty | None = None  # None: as sure as the places are that it quotes
     disproved_by: str = ""  # after "It would be disproved by"; "": as the rule says
@@ -71,7 +71,7 @@ class Rule(Generic[Subject]):
     def __call__(self, subject: Subject) -> Iterator[Finding]:
         for one in self.find(subject):
             certainty = one.certainty or "certain"
-            yield Finding(self, one.text, one.evidence, certainty, one.disproved_by, noted=one.noted)
+            yield Finding(self, one.text or self.says, one.evidence, certainty, one.disproved_by, noted=one.noted)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidtest.analysis.device import Waits, shares
+from acidtest.analysis.growth.series import Waits, shares
 from acidtest.journal.models import DeviceWork
 
 IDLE = DeviceWork(

@@ -47,7 +47,7 @@ def test_a_factor_that_acts_both_ways_says_so() -> None:
     rows = crossed({"fs": [1, 2, 4], "option": [1, 1]}, repetitions=5)
     # Better on two file systems, worse on the third.
     for n, gain in ((1, 1.5), (3, 1.5), (5, 0.8)):
-        samples = [gain * rate for rate in rows[n].goodput_per_s()]
+        samples = [gain * rate for rate in rows[n].goodput_per_s]
         rows[n] = row({k: v for k, v in rows[n].levels.items() if k in ("fs", "option")}, samples)
     option = next(e for e in effects(rows) if e.factor == "option")
     assert option.least == pytest.approx(0.8, rel=0.03)
@@ -81,7 +81,7 @@ def test_an_effect_depends_neither_on_the_unit_nor_on_the_order(
     one: list[float], other: list[float], repetitions: int, unit: float
 ) -> None:
     rows = crossed({"a": one, "b": other}, repetitions)
-    scaled = [row({"a": r.levels["a"], "b": r.levels["b"]}, [unit * x for x in r.goodput_per_s()]) for r in rows]
+    scaled = [row({"a": r.levels["a"], "b": r.levels["b"]}, [unit * x for x in r.goodput_per_s]) for r in rows]
 
     def told(effects_: list[Effect]) -> dict[str, tuple[object, ...]]:
         return {e.factor: (e.best, e.worst, e.contexts, e.verdict) for e in effects_}

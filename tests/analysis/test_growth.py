@@ -14,22 +14,13 @@ from hypothesis import strategies as st
 
 import factory
 from acidtest.analysis import samples
-from acidtest.analysis.growth import (
-    MEMORY,
-    GrowthAnswer,
-    Landmark,
-    Series,
-    SizePoint,
-    analyse,
-    compare,
-    recorded,
-    sentences,
-    size_text,
-)
-from acidtest.analysis.growth.answer import Estimate
+from acidtest.analysis.growth.answer import Estimate, GrowthAnswer, analyse, size_text
+from acidtest.analysis.growth.compared import compare
 from acidtest.analysis.growth.curves import LOGARITHMIC_TIME, POWER, Reads, cache_misses, fit
 from acidtest.analysis.growth.knee import find, sharpest_step
-from acidtest.analysis.growth.words import change, plain, share
+from acidtest.analysis.growth.recorded import recorded
+from acidtest.analysis.growth.series import MEMORY, Landmark, Series, SizePoint
+from acidtest.analysis.growth.words import change, plain, sentences, share
 from acidtest.analysis.summary import Interval
 from acidtest.journal.models import DatabaseSize, DatabaseStatistics, DeviceWork, IndexStatistics, Recording
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from acidtest.analysis import samples
-from acidtest.analysis.growth import Recorded, Series, load_curve, pairs, recorded
+from acidtest.analysis.growth.compared import pairs
+from acidtest.analysis.growth.recorded import load_curve, recorded
+from acidtest.analysis.growth.series import Recorded, Series
 from acidtest.journal.models import Journal
 from factory import failed, growing, journal, recording
 

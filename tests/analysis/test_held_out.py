@@ -8,20 +8,12 @@ import scipy
 
 import factory
 from acidtest.analysis import samples
-from acidtest.analysis.growth import (
-    Foretold,
-    Score,
-    Series,
-    SizePoint,
-    analyse,
-    foretell,
-    foretold_sentence,
-    looking_back,
-    recorded,
-    score_sentence,
-)
-from acidtest.analysis.growth import held_out as scored
-from acidtest.analysis.growth.held_out import exact_interval
+from acidtest.analysis.growth.answer import analyse
+from acidtest.analysis.growth.held_out import Foretold, Score, exact_interval, foretell, looking_back
+from acidtest.analysis.growth.held_out import held_out as scored
+from acidtest.analysis.growth.recorded import recorded
+from acidtest.analysis.growth.series import Series, SizePoint
+from acidtest.analysis.growth.words import foretold_sentence, score_sentence
 from acidtest.analysis.summary import Interval
 from acidtest.journal.models import DatabaseSize, Forecast, Journal, Recording
 from acidtest.report.growth import growth

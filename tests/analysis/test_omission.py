@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 import factory
 from acidtest.analysis.omission import omissions
@@ -15,6 +13,7 @@ from acidtest.journal.models import Journal, Recording
 from acidtest.report.page import write_page
 from acidtest.report.results import results as compute
 from acidtest.report.terminal import print_results
+from terminals import printed, words
 
 # One stall of a second: a hundred arrivals wait half of it on average, and a closed loop of one terminal counts it once.
 SERVICES_MS = [1.0] * 1089 + [1000.0]
@@ -76,14 +75,12 @@ def test_each_engine_has_a_pair_of_its_own() -> None:
 def test_two_loads_are_told_as_two_loads(tmp_path: Any) -> None:
     journal = made(cell("open", rate=99.0, **OPEN), cell("closed", rate=300.0, **CLOSED))
     results = compute(journal)
-    out = io.StringIO()
-    print_results(results, Console(file=out, width=160))
-    shown = " ".join(out.getvalue().split())
+    shown = words(printed(print_results, results))
     assert "What the closed loop leaves out" in shown
     assert "the closed loop came to 300 a second and the open one to 99.0: these are two loads." in shown
     write_page(results, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert 'id="omission-title"' in page and "these are two loads" in page
+    assert 'id="omission"' in page and "these are two loads" in page
     (told,) = results.as_json()["omissions"]
     assert (told["open"], told["closed"], told["same_load"]) == ("open", "closed", False)
     assert told["response_ms"]["p99"] > 800
@@ -100,4 +97,4 @@ def test_without_a_pair_nothing_is_said(tmp_path: Any) -> None:
     results = compute(made(cell("open", **OPEN)))
     assert results.omissions == ()
     write_page(results, tmp_path / "page.html")
-    assert "omission-title" not in (tmp_path / "page.html").read_text()
+    assert 'id="omission"' not in (tmp_path / "page.html").read_text()

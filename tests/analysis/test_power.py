@@ -11,8 +11,10 @@ import scipy
 from acidtest.analysis import power
 from acidtest.analysis.compare import judge, mann_whitney_p
 from acidtest.analysis.effects import effects
-from acidtest.analysis.growth import MEMORY, Landmark, Series, SizePoint, analyse, sentences
+from acidtest.analysis.growth.answer import analyse
 from acidtest.analysis.growth.knee import LEFT, find, smallest
+from acidtest.analysis.growth.series import MEMORY, Landmark, Series, SizePoint
+from acidtest.analysis.growth.words import sentences
 from acidtest.analysis.pairs import ALPHA, enough_repetitions, smallest_p
 from designs import crossed
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import factory
-from acidtest.analysis.samples import Row, base_of, by_workload, rows, varying
+from acidtest.analysis.pairs import base_of, by_workload
+from acidtest.analysis.samples import Row, rows, varying
 
 RUN = factory.result(rate=50.0)
 
@@ -34,8 +35,8 @@ def test_only_done_cells_with_a_result_enter_numbers(cells: list[tuple[int, str]
         else:
             found.append(factory.failed(levels("sqlite"), repetition, "why", status).model_copy(update={"result": run}))
     (only,) = rows(factory.journal(found).header, found)
-    assert only.goodput_per_s() == [1, 2, 5]
-    assert only.seconds() == [10, 20, 50]
+    assert only.goodput_per_s == [1, 2, 5]
+    assert only.seconds == [10, 20, 50]
     assert [r.repetition for r in only.invalid] == [3]
     assert [r.repetition for r in only.failed] == [4, 6]
 
@@ -43,7 +44,7 @@ def test_only_done_cells_with_a_result_enter_numbers(cells: list[tuple[int, str]
 def test_a_row_without_a_done_cell_is_kept() -> None:
     found = [factory.failed(levels("sqlite"), 1, "no space left")]
     (only,) = rows(factory.journal(found).header, found)
-    assert (only.goodput_per_s(), only.first.reason, only.engine) == ([], "no space left", "sqlite")
+    assert (only.goodput_per_s, only.first.reason, only.engine) == ([], "no space left", "sqlite")
 
 
 def test_first_prefers_a_run_that_counts() -> None:

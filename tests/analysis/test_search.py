@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import factory
-from acidtest.analysis.search import Found, Rules, SearchRun, Step, Taken, judged, next_step, unordered
-from acidtest.analysis.search.run import growing
+from acidtest.analysis.search.run import SearchRun, growing, judged
+from acidtest.analysis.search.steps import Found, Rules, Step, Taken, next_step, unordered
 from acidtest.journal.protocol import ArrivalCounts, Histogram, Second
 from acidtest.limits import limit_of
 from queues import Kind, Server, searched, true_rate_per_s

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from acidtest.analysis.verdicts import merge
+from acidtest.analysis.survival import merge
 from acidtest.files import find_rig
 from blocks import loops_over_files_in, mounts_below
 from support import ACIDTEST, Cut, Run, processes_with, times

@@ -44,13 +44,13 @@ def forecast(rate: float) -> Forecast:
 def test_a_forecast_counts_only_if_it_was_written_before_its_size_was_measured(tmp_path: Path) -> None:
     at = {"levels": {"engine": "e", "size": "2 GB"}}
     with JournalWriter(tmp_path, header()) as writer:
-        writer.append_forecast(forecast(1.0))
+        writer.append(forecast(1.0))
         writer.append(recording("a", "failed").model_copy(update=at))
-        writer.append_forecast(forecast(2.0))
+        writer.append(forecast(2.0))
         writer.append(recording("b").model_copy(update={"levels": {"engine": "other", "size": "2 GB"}}))
-        writer.append_forecast(forecast(3.0))
+        writer.append(forecast(3.0))
         writer.append(recording("c").model_copy(update=at))
-        writer.append_forecast(forecast(4.0))
+        writer.append(forecast(4.0))
     journal = read(tmp_path / "journal.jsonl")
     assert [one.rate_per_s for one in journal.forecasts] == [3.0]
     assert len(journal.recordings) == 3

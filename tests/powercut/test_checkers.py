@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from acidtest.analysis.verdicts import merge
+from acidtest.analysis.survival import merge
 from acidtest.journal.models import FailingState, Fate, Integrity, RecoveryOutcome, Verdict
 from acidtest.journal.protocol import Checked, Condition
 from acidtest.powercut.checkers import CHECKERS, Answer, Checker, compose, given, judge

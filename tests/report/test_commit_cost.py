@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
-from rich.console import Console
 from typer.testing import CliRunner
 
 from acidtest.analysis.calls import of_commits
@@ -17,18 +15,14 @@ from acidtest.analysis.samples import rows
 from acidtest.analysis.survival import survivals
 from acidtest.cli import app
 from acidtest.errors import BadInput
-from acidtest.journal.models import Journal
 from acidtest.journal.writer import JournalWriter
 from acidtest.report.charts import VERDICTS
 from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.terminal import print_results
-from factory import journal, observed, priced, recording
+from factory import journal, observed, priced, recording, stored
 from pages import NARROW, WIDE, opened, turned, unreadable
-
-
-def stored(held: Journal, path: Path) -> None:
-    path.write_text("".join(f"{line.model_dump_json(by_alias=True)}\n" for line in (held.header, *held.recordings)))
+from terminals import printed, words
 
 
 def test_speed_is_of_the_row_that_nobody_watched() -> None:
@@ -64,9 +58,7 @@ def test_calls_that_cannot_be_told_apart_are_averages() -> None:
 
 def test_the_terminal_shows_all_three_in_one_table() -> None:
     run, cuts = priced()
-    out = StringIO()
-    print_results(results(run, cuts=cuts), Console(file=out, width=160, highlight=False))
-    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    lines = [words(line) for line in printed(print_results, results(run, cuts=cuts)).splitlines()]
     head = lines.index("What a commit costs, and what it is worth")
     assert lines[head + 1 : head + 4] == [
         "durability s per 500 pairs commits/s writes flushes ms in flushes survived worst loss power cuts",
@@ -91,7 +83,7 @@ def test_the_page_shows_all_three_and_each_call(browser: Browser, tmp_path: Path
         opened_.locator(".files tbody").inner_text().split()
     )
     assert opened_.locator(".commit tbody tr").count() == 2
-    assert opened_.locator(".commit tbody tr.soft").inner_text().split() == ["90.0", "disk", "disk:", "flush"]
+    assert opened_.locator(".commit tbody tr:has(.soft)").inner_text().split() == ["90.0", "disk", "disk:", "flush"]
     assert "1.00 flush of 7,000 µs" in opened_.inner_text()
     for screen in (NARROW, WIDE):
         turned(page, *screen)

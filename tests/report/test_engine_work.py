@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from acidtest.journal.models import EngineCounts, Journal
 from acidtest.report import engine_work
@@ -14,6 +12,7 @@ from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.terminal import print_results
 from factory import engine_counts, journal, recording
+from terminals import printed, words
 
 LEVELS = {"workload": "tpcb", "engine": "firebird-5.0", "durability": "drive"}
 
@@ -25,9 +24,7 @@ def counted(*counts: EngineCounts | None) -> Journal:
 
 
 def shown(held: Journal, width: int = 200) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    print_results(results(held), console)
-    return " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
+    return words(printed(print_results, results(held), width=width))
 
 
 def three() -> list[EngineCounts]:

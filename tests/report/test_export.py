@@ -23,7 +23,7 @@ from acidtest.cli import app
 from acidtest.journal.models import NOT_APPLICABLE, Journal, SettingInForce, States
 from acidtest.journal.protocol import ArrivalCounts
 from acidtest.report import export
-from factory import cut, journal, recording, result
+from factory import cut, journal, recording, result, stored
 
 PAGE = Path(__file__).parents[2] / "docs" / "EXPORTS.md"
 
@@ -52,11 +52,6 @@ def everything() -> Journal:
             recording(cut=cut("lost", states=states)).model_copy(update={"result": None}),
         ]
     )
-
-
-def stored(held: Journal, path: Path) -> None:
-    lines = (one.model_dump_json(by_alias=True) for one in (held.header, *held.recordings))
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def test_every_column_has_a_type_a_unit_and_a_meaning() -> None:

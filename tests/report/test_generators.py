@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 import factory
 from acidtest.analysis import generators
@@ -17,6 +15,7 @@ from acidtest.journal.models import Generator, HostSample, Journal, ServerHost
 from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.terminal import print_results
+from terminals import printed
 
 FOUND = factory.result(rate=100.0, seconds=60)
 
@@ -53,15 +52,13 @@ def journal(*of: Generator, repetitions: int = 5) -> Journal:
     return factory.journal(made)
 
 
-def printed(held: Journal, width: int) -> str:
-    out = io.StringIO()
-    print_results(results(held), Console(file=out, width=width, highlight=False))
-    return out.getvalue()
+def shown(held: Journal, width: int) -> str:
+    return printed(print_results, results(held), width=width)
 
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_terminal_shows_each_machine_and_names_the_slowest(width: int) -> None:
-    said = printed(journal(generator("db1"), generator("db2", stood_still_ms_max=2500.0)), width)
+    said = shown(journal(generator("db1"), generator("db2", stood_still_ms_max=2500.0)), width)
     assert "Machines of the load" in said
     assert all(len(line) <= width for line in said.splitlines())
     words = " ".join(said.split())
@@ -87,7 +84,7 @@ def test_the_page_and_programs_have_the_same(tmp_path: Path) -> None:
 
 def test_a_load_from_one_machine_shows_none_of_it(tmp_path: Path) -> None:
     held = factory.journal([factory.recording()])
-    assert "Machines of the load" not in printed(held, 140)
+    assert "Machines of the load" not in shown(held, 140)
     write_page(results(held), tmp_path / "page.html")
     assert "Machines of the load" not in (tmp_path / "page.html").read_text()
     (row,) = results(held).as_json()["rows"]

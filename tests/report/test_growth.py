@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
-from rich.console import Console
 from typer.testing import CliRunner
 
 from acidtest.cli import app
@@ -20,8 +18,9 @@ from acidtest.report.page import write_page
 from acidtest.report.results import Results, results
 from acidtest.report.statistics_tables import tables_of
 from acidtest.report.terminal import print_results
-from factory import database_statistics, failed, growing, recording, study
+from factory import database_statistics, failed, growing, recording, stored, study
 from pages import NARROW, WIDE, opened, turned, unreadable
+from terminals import printed
 
 pytestmark = pytest.mark.slow
 LOOKS = Looks({"engine": ("sqlite", "firebird-5.0"), "place.disk": ("rotating", "sata-ssd")})
@@ -38,9 +37,7 @@ def growth(held: Journal, *predict: int) -> Growth:
 
 
 def shown(found: Results, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    print_results(found, console)
-    return console.file.getvalue()  # type: ignore[attr-defined]
+    return printed(print_results, found, width=width)
 
 
 @pytest.fixture(scope="module")
@@ -196,11 +193,8 @@ def test_a_page_of_other_experiments_says_nothing_of_growth(tmp_path: Path, stud
 
 
 def test_the_command_takes_sizes_to_predict(tmp_path: Path) -> None:
-    def stored(held: Journal) -> None:
-        lines = [one.model_dump_json(by_alias=True) for one in (held.header, *held.recordings)]
-        (tmp_path / "journal.jsonl").write_text("\n".join(lines) + "\n")
-
-    stored(growing(engines=("sqlite",), repetitions=1))
+    file = tmp_path / "journal.jsonl"
+    stored(growing(engines=("sqlite",), repetitions=1), file)
     told = CliRunner().invoke(app, ["report", str(tmp_path), "--predict", "1GB", "--predict", "1.5 GB", "--json"])
     assert told.exit_code == 0, told.output
     (series,) = json.loads(told.stdout)["growth"][0]["series"]
@@ -208,6 +202,6 @@ def test_the_command_takes_sizes_to_predict(tmp_path: Path) -> None:
     assert "At 1.5 GB expect" in (tmp_path / "report.html").read_text()
     alike = CliRunner().invoke(app, ["growth", str(tmp_path), "--predict", "1GB", "--predict", "1.5 GB", "--json"])
     assert json.loads(alike.stdout)["series"][0]["said"] == series["said"]
-    stored(study([recording().levels["engine"]]))
+    stored(study([recording().levels["engine"]]), file)
     refused = CliRunner().invoke(app, ["report", str(tmp_path), "--predict", "1GB"])
     assert "sizes are no factor of this experiment" in str(refused.exception)

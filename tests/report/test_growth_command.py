@@ -10,7 +10,8 @@ import pytest
 
 import factory
 from acidtest.analysis import samples
-from acidtest.analysis.growth import Landmark, Series, SizePoint, recorded
+from acidtest.analysis.growth.recorded import recorded
+from acidtest.analysis.growth.series import Landmark, Series, SizePoint
 from acidtest.cli import main
 from acidtest.journal.models import DatabaseSize, Recording
 from acidtest.journal.writer import JournalWriter

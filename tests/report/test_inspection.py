@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
-from rich.console import Console
 
 from acidtest.analysis.health import signs
 from acidtest.journal.inspected import Inspected, Reading, ReadPass
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableStatistics, Transactions
 from acidtest.report.inspection import as_json, print_inspection
+from terminals import printed
 
 TABLE = TableStatistics(
     name="a_table_with_a_rather_long_name", records=1_234_567, record_bytes=61.27, versions=1_000_000, version_bytes=9.5,
@@ -43,10 +42,7 @@ WHOLE = Inspected(
 
 
 def shown(inspected: Inspected, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    print_inspection(inspected, console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return printed(print_inspection, inspected, width=width)
 
 
 @pytest.mark.parametrize("width", [80, 100, 140])

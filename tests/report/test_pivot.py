@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 
 import pytest
-from rich.console import Console
 
 from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.report.numbers import number, percent
 from acidtest.report.results import Results, results
 from acidtest.report.terminal import print_results
 from factory import FACTORS, SCHEDULERS, SYSTEMS, file_systems
+from terminals import printed
 
 
 @pytest.fixture(scope="module")
@@ -21,9 +20,7 @@ def study() -> Results:
 
 
 def shown(found: Results, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    print_results(found, console)
-    return console.file.getvalue()  # type: ignore[attr-defined]
+    return printed(print_results, found, width=width)
 
 
 @pytest.mark.slow

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from acidtest.analysis.risks import LevelRisk
 from acidtest.analysis.survival import survivals
 from acidtest.journal.models import Recording, Verdict
 from acidtest.report.page import write_page
 from acidtest.report.results import Results, results
-from acidtest.report.risks import cuts_text, fault_lines, print_risks, sentence
+from acidtest.report.risks import cuts_text, fault_lines, sentence
+from acidtest.report.risks import table as risks_table
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import as_json, print_survival
+from acidtest.report.table import print_table
 from acidtest.report.terminal import print_results
 from acidtest.risk import NO_RISK, Risk
 from factory import cut, cut_off, priced, recording
+from terminals import printed, words
 
 WIDTHS = [80, 140]
-
-
-def printed(show: object, *given: object, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    show(*given, console)  # type: ignore[operator]
-    return console.file.getvalue()  # type: ignore[attr-defined]
-
-
-def words(text: str) -> str:
-    return " ".join(text.split())
 
 
 def was_cut(drive: str, *verdicts: Verdict, lost: int = 0) -> list[Recording]:
@@ -87,15 +78,17 @@ def test_many_engines_that_may_lose_the_same_are_all() -> None:
     engines = tuple(f"postgresql-{n}" for n in range(12, 19))
     risks = [LevelRisk("os", ("sqlite",), Risk("some"), ()), LevelRisk("os", engines, Risk("more"), ()),
              LevelRisk("drive", ("sqlite", *engines), NO_RISK, ())]  # fmt: skip
-    text = printed(lambda console: print_risks(risks, {}, console), width=140)
+    text = printed(lambda console: print_table(risks_table(risks), console), width=140)
     assert "drive  all" in text
     assert "postgresql-18" in text  # at os it is not all
-    assert printed(lambda console: print_risks([], {"x": ("a",)}, console), width=80) == ""
+    assert printed(lambda console: print_table(risks_table([]), console), width=80) == ""
 
 
 def test_many_names_leave_room_for_the_words_beside_them() -> None:
     names = ("firebird-3.0-server", "firebird-4.0-server", "firebird-5.0-server", "postgresql-17")
-    text = printed(lambda console: print_risks([LevelRisk("os", names, Risk("words"), ())], {}, console), width=80)
+    text = printed(
+        lambda console: print_table(risks_table([LevelRisk("os", names, Risk("words"), ())]), console), width=80
+    )
     assert {line.index("words") for line in text.splitlines() if "words" in line} == {len("os") + 2 + 80 // 4 + 2}
 
 
@@ -138,8 +131,8 @@ def test_the_pages_have_both(tmp_path: Path) -> None:
     write_page(results(run, cuts=cuts), tmp_path / "run.html")
     page = words((tmp_path / "run.html").read_text(encoding="utf-8").partition("</main>")[0])
     assert (
-        '<th scope="row">none</th><td><span>sqlite</span> </td><td>commits, and the database may break; killed: nothing</td>'
-        in page
+        '<th scope="row"><span class="name">none</span></th><td>sqlite</td>'
+        "<td>commits, and the database may break; killed: nothing</td>" in page
     )
     assert "Power cuts: 3 of 3 survived." in page
     assert "What was not checked" in page

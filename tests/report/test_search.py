@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from dataclasses import replace
@@ -11,18 +10,17 @@ from unittest.mock import Mock
 
 import pytest
 from playwright.sync_api import Browser
-from rich.console import Console
 
 import factory
-from acidtest.analysis.search import Asked, judge_of, replayed
+from acidtest.analysis.search.recorded import Asked, judge_of, replayed
 from acidtest.doubts import judge
 from acidtest.journal.models import CLOSED_LOOP, RATE, Journal, Recording
 from acidtest.journal.protocol import RunResult
 from acidtest.report.search import Relative, answers, results, said_of, sentences
-from acidtest.report.search_page import write_search_page
-from acidtest.report.search_terminal import print_searches
+from acidtest.report.search_report import print_searches, write_search_page
 from pages import NARROW, WIDE, opened, turned, unreadable
 from queues import Kind, Server
+from terminals import printed
 
 pytestmark = pytest.mark.slow
 SPEC = {"limit": "p99 < 20 ms", "step_percent": 2.0, "unserved_percent": 1.0, "runs_max": 60}
@@ -60,10 +58,8 @@ def searched() -> Journal:
     return journal()
 
 
-def printed(journal: Journal, width: int) -> str:
-    console = Console(width=width, record=True, file=io.StringIO(), highlight=False)
-    print_searches(results(journal), console)
-    return console.export_text()
+def shown(journal: Journal, width: int) -> str:
+    return printed(print_searches, results(journal), width=width)
 
 
 def test_the_rates_that_are_found_are_compared_with_the_base(searched: Journal) -> None:
@@ -130,8 +126,8 @@ class Moody(Server):
     def run(self, rate_per_s: float | None) -> RunResult:
         slow = rate_per_s is not None and self.between[0] < rate_per_s < self.between[1] and self.times > 0
         self.times -= slow
-        shown = Server("M/D/1", 1.0, 20.0, 1).run(rate_per_s)
-        return shown.model_copy(update={"latency": factory.histogram([50e6] * 2000)}) if slow else shown
+        ran = Server("M/D/1", 1.0, 20.0, 1).run(rate_per_s)
+        return ran.model_copy(update={"latency": factory.histogram([50e6] * 2000)}) if slow else ran
 
 
 @pytest.mark.parametrize(("times", "said"), [(1, "is set aside"), (9, "The rates are out of order: ")])
@@ -150,12 +146,12 @@ class Busy(Server):
     above = 0.0
 
     def run(self, rate_per_s: float | None) -> RunResult:
-        shown = super().run(rate_per_s)
-        if rate_per_s is None or rate_per_s < self.above or shown.arrivals is None:
-            return shown
-        late = factory.histogram([90e6] * shown.arrivals.scheduled)
-        arrivals = shown.arrivals.model_copy(update={"lateness": late})
-        return shown.model_copy(update={"latency": factory.histogram([95e6] * 2000), "arrivals": arrivals})
+        ran = super().run(rate_per_s)
+        if rate_per_s is None or rate_per_s < self.above or ran.arrivals is None:
+            return ran
+        late = factory.histogram([90e6] * ran.arrivals.scheduled)
+        arrivals = ran.arrivals.model_copy(update={"lateness": late})
+        return ran.model_copy(update={"latency": factory.histogram([95e6] * 2000), "arrivals": arrivals})
 
 
 def test_a_machine_too_busy_to_offer_the_rates_is_the_answer_and_a_doubt() -> None:
@@ -211,7 +207,7 @@ def test_a_search_of_before_keeps_its_answer() -> None:
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_a_terminal_shows_it_without_cutting(searched: Journal, width: int) -> None:
-    text = printed(searched, width)
+    text = shown(searched, width)
     assert "…" not in text
     assert all(len(line) <= width for line in text.splitlines())
     for word in ("highest/s", "not at", "base=100", "holds, 5 of 5", "over the limit"):
@@ -222,7 +218,7 @@ def test_a_search_that_goes_on_says_so() -> None:
     begun = results(journal(until=4))
     assert [line.ends for line in begun.lines] == ["goes on", "goes on"]
     assert begun.missing == "2 of 2 searches have not ended yet."
-    assert "The search has not ended: 4 runs so far." in printed(journal(until=4), 80)
+    assert "The search has not ended: 4 runs so far." in shown(journal(until=4), 80)
 
 
 def test_a_run_that_failed_breaks_the_search_off(searched: Journal) -> None:

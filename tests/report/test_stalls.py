@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
-from rich.console import Console
 
 import factory
 from acidtest.journal.models import EngineFigure, EngineSamples, Journal, LogLine
@@ -16,6 +14,7 @@ from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.terminal import print_results
 from pages import NARROW, WIDE, opened, turned
+from terminals import printed, words
 
 LEVELS = {"workload": "tpcb", "engine": "postgresql-17", "durability": "drive"}
 RATES = [100, 100, 100, 100, 20, 10, 100, 100, 100, 100]
@@ -41,17 +40,15 @@ def held(samples: EngineSamples | None, rates: list[float] | None = None) -> Jou
     )
 
 
-def shown(journal: Journal, width: int) -> list[str]:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    print_results(results(journal), console)
-    return console.file.getvalue().splitlines()  # type: ignore[attr-defined, no-any-return]
+def shown(journal: Journal, width: int = 140) -> str:
+    return printed(print_results, results(journal), width=width)
 
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_terminal_tells_each_figure_beside_that_of_the_median_second_at_any_width(width: int) -> None:
-    lines = shown(held(told()), width)
-    assert max(map(len, lines)) <= width
-    text = " ".join(" ".join(lines).split())
+    text = shown(held(told()), width)
+    assert max(map(len, text.splitlines())) <= width
+    text = words(text)
     assert "at 4.00 s, for 2.00 s: 15.0 commits/s; the median is 100; repetition 1" in text
     assert "engine buffers written by checkpoints 12,400/s (0); log written 3.00 MB/s (3.00) its log" in text
     assert "its log 4.2 s: checkpoint starting: wal" in text
@@ -61,17 +58,17 @@ def test_the_terminal_tells_each_figure_beside_that_of_the_median_second_at_any_
 
 def test_what_stands_at_a_value_is_a_whole_number() -> None:
     samples = factory.engine_samples({"workers": [0, 1, 1, 1, 9, 12_345, 1, 1, 1, 1, 1]})
-    assert "engine workers 12,345 (1)" in " ".join(" ".join(shown(held(samples), 140)).split())
+    assert "engine workers 12,345 (1)" in words(shown(held(samples)))
 
 
 def test_an_engine_that_was_not_asked_is_said_to_be_so() -> None:
-    assert "engine not asked for where it stood" in " ".join(" ".join(shown(held(None), 140)).split())
+    assert "engine not asked for where it stood" in words(shown(held(None)))
 
 
 def test_the_log_of_a_server_by_url_is_not_seen_rather_than_empty() -> None:
     journal = held(told())
-    assert "its log nothing" in " ".join(" ".join(shown(without_log(journal, "directory"), 140)).split())
-    text = " ".join(" ".join(shown(without_log(journal, "server"), 140)).split())
+    assert "its log nothing" in words(shown(without_log(journal, "directory")))
+    text = words(shown(without_log(journal, "server")))
     assert "its log not seen" in text
     (row,) = results(without_log(journal, "server")).as_json()["rows"]
     assert (row["stalls"][0]["log"], row["stalls"][0]["log_seen"]) == ([], False)
@@ -85,12 +82,12 @@ def without_log(journal: Journal, place: str) -> Journal:
 
 def test_what_stands_still_is_said_too() -> None:
     samples = factory.engine_samples({"written": [7] * 11})
-    assert "nothing that it counts moved" in " ".join(" ".join(shown(held(samples), 140)).split())
+    assert "nothing that it counts moved" in words(shown(held(samples)))
 
 
 def test_the_terminal_names_the_first_and_how_many_more_there_are() -> None:
     rates = [100.0, 100.0, 10.0] * 7
-    text = " ".join(" ".join(shown(held(None, rates), 140)).split())
+    text = words(shown(held(None, rates)))
     assert text.count("commits/s; the median is 100") == shapes.STALLS_PRINTED
     assert "2 more stalls." in text
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from acidtest.journal.models import TracedStatement, TracedStatements
 from acidtest.report.calls import as_json
 from acidtest.report.statements import SHOWN, print_statements, said
 from factory import recording
+from terminals import printed
 
 INSERT = {
     "kind": "", "text": "insert into history\n  (tid, bid)\nvalues (?, ?)", "count": 100, "ms": 12, "ms_max": 3,
@@ -34,9 +33,7 @@ def traced(*statements: TracedStatement, **changes: Any) -> TracedStatements:
 
 
 def shown(of: TracedStatements, width: int = 200) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    print_statements(of, console)
-    return console.file.getvalue()  # type: ignore[attr-defined]
+    return printed(print_statements, of, width=width)
 
 
 def test_each_statement_is_one_row_in_figures_of_each_time() -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
-from rich.console import Console
 from typer.testing import CliRunner
 
 from acidtest.analysis.survival import survivals
@@ -19,8 +17,9 @@ from acidtest.journal.models import Cut, Journal, Promise, Recording, States
 from acidtest.report.charts import VERDICTS
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import as_json, page_tables, print_survival
-from factory import cut, cut_off, journal, recording
+from factory import cut, cut_off, journal, recording, stored
 from pages import NARROW, WIDE, opened, turned, unreadable
+from terminals import printed
 
 CHECKS = {"engine-starts": "survived", "acknowledged-commits-are-there": "lost", "conditions-hold": "lost"}
 CHECKERS = "checkers that answered lost: acknowledged-commits-are-there, conditions-hold"
@@ -38,21 +37,13 @@ def flushes() -> Journal:
     )
 
 
-def stored(held: Journal, directory: Path) -> Path:
-    lines = [held.header.model_dump_json(), *(one.model_dump_json() for one in held.recordings)]
-    (directory / "cuts.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    return directory
-
-
 def asked(held: Journal, *command: str, cells: int) -> Journal:
     header = held.header.model_copy(update={"asked": list(command), "cells": cells})
     return held.model_copy(update={"header": header})
 
 
-def printed(held: Journal) -> str:
-    out = StringIO()
-    print_survival(held, Console(file=out, width=160, highlight=False))
-    return out.getvalue()
+def shown(held: Journal) -> str:
+    return printed(print_survival, held)
 
 
 def test_the_speed_is_the_median_of_the_cuts_that_have_one() -> None:
@@ -67,14 +58,14 @@ def test_a_loss_that_cannot_be_counted_is_not_nought() -> None:
     held = journal([recording(cut=cut("lost", fate=None)), recording(repetition=2, cut=cut("lost", lost=3))])
     (row,) = as_json(held)["combinations"]
     assert row["commits_lost_worst"] is None
-    assert "uncounted" in printed(held)
+    assert "uncounted" in shown(held)
 
 
 @pytest.mark.parametrize(("damage", "said"), [(["torn"], "6,076; 1 of 3 damaged"), ([], "6,076; 1 of 3 uncounted")])
 def test_a_loss_that_was_counted_is_told_beside_one_that_was_not(damage: list[str], said: str) -> None:
     cuts = [cut("lost", fate=None, damage=damage), cut("lost", acknowledged=9_000, lost=6_076), cut()]
     held = journal([recording(repetition=n, cut=one) for n, one in enumerate(cuts, start=1)])
-    assert said in printed(held)
+    assert said in shown(held)
     (row,) = as_json(held)["combinations"]
     assert row["commits_lost_worst"] is None
 
@@ -95,8 +86,8 @@ def test_cuts_before_which_nothing_reached_the_disk_say_that_they_cannot_show_da
 ) -> None:
     held = journal([recording(repetition=n, cut=one) for n, one in enumerate(cuts, start=1)])
     said = "every acknowledged commit was lost, and what is left is whole"
-    assert (said in printed(held)) == told
-    assert any(said in note for note in page_tables(held)["notes"]) == told
+    assert (said in shown(held)) == told
+    assert any(said in note for note in page_tables(held)["verdicts"].conclusions) == told
 
 
 def test_crash_states_have_no_speed() -> None:
@@ -119,7 +110,7 @@ def of_states(survived: int = 60, lost: int = 0, **changes: Any) -> Recording:
 
 
 def test_crash_states_are_counted_as_states_and_say_what_they_would_have_shown() -> None:
-    out = printed(journal([of_states()]))
+    out = shown(journal([of_states()]))
     assert " survived  60 of 60 states " in out
     assert (
         "No loss was found. 50 crash states drawn by lot would have shown, at 95 %, a loss in 5.8 % of such states of "
@@ -131,12 +122,12 @@ def test_crash_states_are_counted_as_states_and_say_what_they_would_have_shown()
     )
     assert "the file system's own check of crash states (it is not run on them)" in out
     assert "could not run after" not in out
-    assert "45 of 60 states" in printed(journal([of_states(45, 15)]))
+    assert "45 of 60 states" in shown(journal([of_states(45, 15)]))
 
 
 def test_a_check_of_the_file_system_that_could_not_run_says_why() -> None:
     missed = cut(checks={"file-system-check": "unknown"}, filesystem_check="unknown", filesystem_said="no such program")
-    out = printed(journal([recording(cut=missed), recording(repetition=2, cut=cut())]))
+    out = shown(journal([recording(cut=missed), recording(repetition=2, cut=cut())]))
     assert "the file system's own check (it could not run after 1 of 2 cuts: no such program)" in out
 
 
@@ -148,19 +139,19 @@ def test_the_worst_cut_is_the_one_that_lost_most_and_the_kept_one_is_told_beside
     (row,) = survivals(held.recordings)
     assert (row.witness, row.kept) == (held.recordings[1], held.recordings[0])
     assert (row.lost_commits_worst, row.lost_ms_worst) == (30, 31234.4)
-    out = printed(held)
+    out = shown(held)
     assert f"lost: {held.recordings[1].cell}" in out
     assert "acidtest powercut --replay out/acidtest-states/a.json" in out
     assert "31,234" in out
     assert "oldest loss ms: for how long the oldest of the missing commits had been acknowledged before the cut." in out
     assert as_json(held)["combinations"][0]["lost_ms_worst"] == 31234.4
-    alone = printed(journal([recording(levels, cut=few)]))
+    alone = shown(journal([recording(levels, cut=few)]))
     assert alone.count("--replay") == 1
 
 
 def test_reasons_that_are_not_shown_are_no_items() -> None:
     reasons = [f'item "{n}" was acknowledged and is not there' for n in range(5)]
-    assert "  and 3 more reasons\n" in printed(journal([recording(cut=cut("lost", lost=691, reasons=reasons))]))
+    assert "  and 3 more reasons\n" in shown(journal([recording(cut=cut("lost", lost=691, reasons=reasons))]))
 
 
 def test_a_program_that_lost_is_told_where_to_say_that_it_may() -> None:
@@ -168,32 +159,32 @@ def test_a_program_that_lost_is_told_where_to_say_that_it_may() -> None:
         update={"durability": "fast", "promise": Promise(may_lose="", may_break=False)}
     )
     hint = "if less is promised at level fast, say so: may_lose under [program.durability.fast]"
-    assert hint in printed(journal([lost]))
+    assert hint in shown(journal([lost]))
     announced = lost.model_copy(update={"promise": Promise(may_lose="the last second", may_break=False)})
-    assert hint not in printed(journal([announced]))
+    assert hint not in shown(journal([announced]))
 
 
 def test_a_loss_whose_items_came_in_bursts_says_that_its_figures_say_little() -> None:
     checks = {"acknowledged-commits-are-there": "lost", "acknowledgements-come-one-by-one": "unknown"}
     note = "several items came in one write: how many were lost, how old they were and the items a second say little"
-    assert note in printed(journal([recording(cut=cut("lost", lost=9, checks=checks))]))
+    assert note in shown(journal([recording(cut=cut("lost", lost=9, checks=checks))]))
     sound = checks | {"acknowledgements-come-one-by-one": "survived"}
-    assert note not in printed(journal([recording(cut=cut("lost", lost=9, checks=sound))]))
+    assert note not in shown(journal([recording(cut=cut("lost", lost=9, checks=sound))]))
 
 
 def test_what_the_engine_did_after_a_failed_flush_is_told() -> None:
-    assert "2 stopped, 1 went on" in printed(flushes())
-    assert "after failed flush" not in printed(cut_off())
+    assert "2 stopped, 1 went on" in shown(flushes())
+    assert "after failed flush" not in shown(cut_off())
     (row,) = as_json(flushes())["combinations"]
     assert row["after_failed_flush"] == {"stopped": 2, "went on": 1}
 
 
 def test_the_checkers_that_answered_the_verdict_are_named() -> None:
     held = journal([recording(cut=cut("lost", lost=1, checks=CHECKS))])
-    assert CHECKERS in printed(held)
+    assert CHECKERS in shown(held)
     assert as_json(held)["cuts"][0]["cut"]["checks"] == CHECKS
     # Journals of older versions do not have them.
-    assert "checkers" not in printed(journal([recording(cut=cut("lost", lost=1))]))
+    assert "checkers" not in shown(journal([recording(cut=cut("lost", lost=1))]))
 
 
 def test_the_page_tells_of_failed_flushes_and_of_checkers(browser: Browser, tmp_path: Path) -> None:
@@ -255,13 +246,13 @@ def test_a_cut_without_any_speed_still_has_a_page(tmp_path: Path) -> None:
 
 
 def test_report_writes_the_page(tmp_path: Path) -> None:
-    stored(cut_off(), tmp_path)
-    shown = CliRunner().invoke(app, ["report", str(tmp_path)])
-    assert shown.exit_code == 0
-    assert f"Page: {tmp_path / 'report.html'}" in shown.stdout
+    stored(cut_off(), tmp_path / "cuts.jsonl")
+    told = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert told.exit_code == 0
+    assert f"Page: {tmp_path / 'report.html'}" in told.stdout
     (tmp_path / "report.html").unlink()
-    shown = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
-    assert [row["verdict"] for row in json.loads(shown.stdout)["combinations"]] == [
+    told = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
+    assert [row["verdict"] for row in json.loads(told.stdout)["combinations"]] == [
         "lost", "survived", "unknown", "unknown",
     ]  # fmt: skip
     assert (tmp_path / "report.html").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Sequence
@@ -10,7 +9,6 @@ from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
-from rich.console import Console
 
 from acidtest.errors import BadInput
 from acidtest.finding import together, wording
@@ -20,6 +18,7 @@ from acidtest.report.results import Notes, Results, results
 from acidtest.report.side_by_side import side_by_side, unlike
 from acidtest.report.terminal import print_results
 from factory import grown_logs, journal, limited, loaded, recording, study, tpcc
+from terminals import printed, words
 
 
 @pytest.fixture
@@ -28,9 +27,7 @@ def found(studied: Results) -> Results:
 
 
 def shown(found: Results, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    print_results(found, console)
-    return console.file.getvalue()  # type: ignore[attr-defined]
+    return printed(print_results, found, width=width)
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -84,7 +81,7 @@ def test_findings_are_under_the_waivers_of_the_experiment_unless_others_are_give
 
 
 def test_cells_without_a_number_are_named_with_their_reason(found: Results) -> None:
-    text = " ".join(shown(found, 160).split())
+    text = words(shown(found, 160))
     assert len(found.bad) == 2
     for one in found.bad:
         assert f"{one.status}: {one.cell}: {one.reason}" in text
@@ -234,17 +231,13 @@ def test_side_by_side_names_what_else_differs() -> None:
     assert pair["verdict"] == "faster"
     assert pair["ratio"]["median"] == pytest.approx(1.5)
     assert found.different == [{"what": "machine kernel", "a": "Linux 6.1", "b": "Linux 6.12"}]
-    console = Console(file=io.StringIO(), width=160, highlight=False)
-    found.show(console)
-    printed = console.file.getvalue()  # type: ignore[attr-defined]
-    assert re.search(r"A commits/s +B commits/s", printed)
-    assert "differs: machine kernel: A Linux 6.1, B Linux 6.12" in printed
+    text = printed(found.show)
+    assert re.search(r"A commits/s +B commits/s", text)
+    assert "differs: machine kernel: A Linux 6.1, B Linux 6.12" in text
 
 
-def compared(a: Journal, b: Journal, width: int = 160) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    side_by_side(a, b).show(console)
-    return " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
+def compared(a: Journal, b: Journal) -> str:
+    return words(printed(side_by_side(a, b).show))
 
 
 def ran(
@@ -319,9 +312,7 @@ def test_side_by_side_pairs_what_is_alike_but_for_a_factor_and_names_it(factor: 
     assert found.different[0] == {"what": factor, "a": "drive", "b": "none"}
     (row,) = found.as_json()["rows"]
     assert (row["levels"][factor], row["b_levels"][factor]) == ("drive", "none")
-    console = Console(file=io.StringIO(), width=160, highlight=False)
-    found.show(console)
-    assert f"differs: {factor}: A drive, B none" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert f"differs: {factor}: A drive, B none" in printed(found.show)
     with pytest.raises(BadInput, match="drive and os differ in nothing but what is ignored"):
         side_by_side(run("drive", "os"), second, [factor])
 
@@ -331,7 +322,7 @@ def test_what_storage_does_not_tell_is_marked_at_that_storage_alone() -> None:
     known, silent = (recording({"workload": "tpcb", "engine": "sqlite", "place.path": where}) for where in ("a", "b"))
     place = silent.place.model_copy(update={"write_cache": "unknown", "device": "/dev/nbd0"})
     found = results(journal([known, silent.model_copy(update={"place": place})]))
-    text = " ".join(shown(found, 200).split())
+    text = words(shown(found, 200))
     (number_,) = [n for n, one in enumerate(found.findings, start=1) if one.rule.name == "write-cache-unknown"]
     mark = str(number_).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     assert f"write cache unknown, scheduler none{mark}" in text

@@ -23,8 +23,7 @@ class CommitCost:
 
     @property
     def seconds(self) -> float | None:
-        """Of a run by count: the median of the repetitions."""
-        return median(self.row.seconds()) if self.row.by_count else None
+        return median(self.row.seconds) if self.row.by_count else None
 
     @property
     def levels(self) -> Mapping[str, str]:
@@ -50,7 +49,7 @@ def commit_costs(rows: Sequence[Row], cuts: Iterable[Survival]) -> list[CommitCo
 
 def calls_of(row: Row) -> CommitCalls | None:
     """What a commit of ``row`` asked for; None where nobody watched."""
-    return of_commits([(one.engine.known_as if one.engine else "", one.calls) for one in row.done if one.calls])
+    return of_commits([(one.known_as, one.calls) for one in row.done if one.calls])
 
 
 def _alike(levels: Mapping[str, str]) -> frozenset[tuple[str, str]]:

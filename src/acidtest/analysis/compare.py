@@ -59,7 +59,7 @@ def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison
     """
     compared: list[Comparison] = []
     for factors, pairs in families(rows, base):
-        samples = [(row.goodput_per_s(), against.goodput_per_s()) for row, against, _ in pairs]
+        samples = [(row.goodput_per_s, against.goodput_per_s) for row, against, _ in pairs]
         for (row, against, is_base), (mine, theirs), judged in zip(pairs, samples, judge(samples), strict=True):
             compared.append(
                 Comparison(

@@ -138,8 +138,6 @@ class Figures:
 
 @dataclass(frozen=True)
 class Shown:
-    """One thing that was measured."""
-
     text: str
     figure: Summary | None = None
     verdict: str = ""
@@ -168,7 +166,6 @@ class Compared:
 
     @property
     def alike(self) -> bool:
-        """Whether both promise the same of a commit."""
         return self.found.level == self.reference.level
 
 
@@ -182,7 +179,6 @@ class Waited:
     ratio: Summary  # of the rates, found over durable
 
     def says(self, durably: str) -> str:
-        """In one sentence."""
         rates = [median(one.rates) or 0.0 for one in (self.durable, self.found)]
         return (
             f"{durably} the rate of {self.workload} is {_figure(rates[0])} a second; as it was found it is "
@@ -574,7 +570,6 @@ def _cache_tried(figures: Figures) -> str:
 
 
 def _smallest(judged: Judged) -> str:
-    """Behind "no difference shown": which one would have been."""
     if judged.verdict != "no difference shown" or judged.smallest_ratio is None:
         return ""
     return f" ({power.in_words(judged.smallest_ratio)} {power.NOTICED})"

@@ -142,7 +142,7 @@ def _contexts(rows: Sequence[Row], factor: str) -> list[Context]:
     """Rows that differ in ``factor`` alone, together; those alone, or to which it does not apply, left out."""
     groups: dict[tuple[str, ...], dict[str, Floats]] = {}
     for row in rows:
-        rates = np.asarray(row.goodput_per_s(), dtype=float)
+        rates = np.asarray(row.goodput_per_s, dtype=float)
         if row.levels[factor] != NOT_APPLICABLE and len(rates) and rates.min() > 0:
             others = tuple(level for name, level in row.levels.items() if name != factor)
             groups.setdefault(others, {})[row.levels[factor]] = np.log(rates)

@@ -93,7 +93,6 @@ def own_us(cpu: Cpu, ended: int) -> float:
 
 
 def own_share(one: Generator) -> float | None:
-    """That time over the time that its transactions took; None where none was sampled."""
     if not one.service_mean_ns or not one.cpu.sampled_transactions:
         return None
     return own_us(one.cpu, one.ended) / (one.service_mean_ns / 1e3)

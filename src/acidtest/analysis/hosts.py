@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from acidtest.analysis.samples import Row
-from acidtest.journal.models import HOST, HostRecord, Journal, Recording
+from acidtest.journal.models import HOST, HostRecord, Journal
 
 SIGNIFICANT = 0.01  # a pool is doubted below this: every pool is asked, and most are alike
 
@@ -66,7 +66,12 @@ def hosts(journal: Journal, rows: Sequence[Row]) -> Hosts | None:
     effects, between, within, p = _components(compared)
     return Hosts(
         hosts=tuple(
-            Host(name, records.get(name), sum(name in _hosts_of(one) for one in done), effects.get(name))
+            Host(
+                name,
+                records.get(name),
+                sum(name in {one.host, *(part.host for part in one.generators)} for one in done),
+                effects.get(name),
+            )
             for name in names
         ),
         pooled=pooled,
@@ -76,11 +81,6 @@ def hosts(journal: Journal, rows: Sequence[Row]) -> Hosts | None:
         within_percent=within,
         p=p,
     )
-
-
-def _hosts_of(recording: Recording) -> set[str | None]:
-    """Those that were at work on it."""
-    return {recording.host, *(one.host for one in recording.generators)}
 
 
 def _combination(row: Row) -> tuple[str, ...]:

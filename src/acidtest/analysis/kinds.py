@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acidtest.analysis.latency import Percentile, merge, percentile
-from acidtest.analysis.samples import Row
-from acidtest.analysis.summary import median
 from acidtest.journal.protocol import Histogram, Kind
 
 LIMIT_SHARE = 0.9  # nine of ten transactions must be answered within the limit (TPC-C 5.11, clause 5.2.5.3)
@@ -38,13 +36,8 @@ class KindSummary:
         return self.p90.value_ms <= self.limit_ms
 
 
-def of_row(row: Row) -> tuple[KindSummary, ...]:
-    """The kinds of the row's workload in its own order; none where it has but one."""
-    return of_kinds([result.kinds for result in row.results()])
-
-
 def of_kinds(measured: Sequence[Sequence[Kind]]) -> tuple[KindSummary, ...]:
-    """The same of any measurements, each with its kinds."""
+    """Each kind over several measurements, which have these kinds."""
     names = dict.fromkeys(kind.name for kinds in measured for kind in kinds)
     summaries = []
     for name in names:
@@ -62,8 +55,3 @@ def of_kinds(measured: Sequence[Sequence[Kind]]) -> tuple[KindSummary, ...]:
             )
         )
     return tuple(summaries)
-
-
-def new_order_per_min(row: Row) -> float | None:
-    """Median of the repetitions; None of a workload without new-order transactions."""
-    return median([rate for result in row.results() if (rate := result.new_order_per_min) is not None])

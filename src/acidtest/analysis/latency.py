@@ -91,6 +91,11 @@ def percentile(histogram: Histogram, share: float) -> Percentile:
     return Percentile(share, percentile_ns(histogram, share) / 1e6, None)
 
 
+def percentiles(histogram: Histogram) -> tuple[Percentile, ...]:
+    """Those of ``SHOWN``, then the maximum."""
+    return tuple(percentile(histogram, share) for share in (*SHOWN, 1.0))
+
+
 def curve_ms(histogram: Histogram, points: int = 60) -> list[tuple[float, float]]:
     """``(share, milliseconds)`` from the median to the last percentile with ten values beyond it.
 

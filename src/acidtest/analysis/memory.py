@@ -57,6 +57,11 @@ def of_row(row: Row) -> MemorySummary | None:
     measured = [(memory, _measured(memory)) for memory in memories if memory.samples]
     peaks = [memory.peak_bytes for memory in memories if memory.peak_bytes is not None]
     first = memories[0]
+
+    def gained(name: str, unit: float = 1.0) -> float | None:
+        """The median over the repetitions that have it."""
+        return median([rise / unit for _, run in measured if (rise := _gained(run, name)) is not None])
+
     return MemorySummary(
         limit_bytes=first.limit_bytes,
         start=first.start,
@@ -65,20 +70,14 @@ def of_row(row: Row) -> MemorySummary | None:
         peak_bytes=max(peaks, default=None),
         resident_at_start=median([_share(m.resident_bytes_at_start, r.database_bytes) for r, m in with_memory]),
         resident_at_end=median([_resident(memory.samples[-1]) for memory, _ in measured]),
-        refaults=median([gained for _, run in measured if (gained := _gained(run, "refaults_file")) is not None]),
-        stalled_s=median([us / 1e6 for _, run in measured if (us := _gained(run, "stalled_some_us")) is not None]),
-        io_stalled_s=median(
-            [us / 1e6 for _, run in measured if (us := _gained(run, "io_stalled_some_us")) is not None]
-        ),
+        refaults=gained("refaults_file"),
+        stalled_s=gained("stalled_some_us", 1e6),
+        io_stalled_s=gained("io_stalled_some_us", 1e6),
         stalled_of=first.pressure_source,
         swapped_bytes=max(_told(memories, "swap_bytes"), default=None),
         machine_available_bytes=min(_told(memories, "machine_available_bytes"), default=None),
-        machine_swapped_out_pages=median(
-            [pages for _, run in measured if (pages := _gained(run, "machine_swapped_out_pages")) is not None]
-        ),
-        machine_stalled_s=median(
-            [us / 1e6 for _, run in measured if (us := _gained(run, "machine_memory_stalled_us")) is not None]
-        ),
+        machine_swapped_out_pages=gained("machine_swapped_out_pages"),
+        machine_stalled_s=gained("machine_memory_stalled_us", 1e6),
         cache_bytes=first.cache_bytes,
         twice_bytes_max=median([float(most) for m in memories if (most := m.twice_bytes_max) is not None]),
         fetched_per_read=median(

@@ -101,12 +101,8 @@ def series(parts: Sequence[Shared], warmup_s: float, measured_s: float) -> list[
             merged.setdefault(min(one.second, last), []).append(one)
     return [
         _second(number, merged.get(number, []), last, warmup_s, measured_s)
-        for number in range(_first(warmup_s), last + 1)
+        for number in range(-math.ceil(warmup_s), last + 1)
     ]
-
-
-def _first(warmup_s: float) -> int:
-    return -math.ceil(warmup_s)
 
 
 def _second(number: int, of: Sequence[SharedSecond], last: int, warmup_s: float, measured_s: float) -> Second:

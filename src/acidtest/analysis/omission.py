@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from acidtest.analysis.latency import Percentile, merge, percentile
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import median
+from acidtest.journal.protocol import Histogram
 
 SHARES = (0.5, 0.99, 0.999)
 # In these a workload may differ from another that asks for the same transactions.
@@ -61,7 +61,7 @@ def omissions(rows: Sequence[Row]) -> list[Omission]:
 
 
 def _paced(row: Row) -> str:
-    results = row.results()
+    results = row.results
     if not results or row.is_staged or row.first.replay or any(result.classes for result in results):
         return ""
     return "open" if all(result.arrivals for result in results) else "closed"
@@ -69,26 +69,22 @@ def _paced(row: Row) -> str:
 
 def _asks(row: Row) -> tuple[object, ...]:
     levels = tuple((factor, level) for factor, level in row.levels.items() if factor != "workload")
-    return levels, row.guest, sorted((key, repr(value)) for key, value in _parameters(row).items())
-
-
-def _parameters(row: Row) -> dict[str, Any]:
-    return {key: value for key, value in row.first.workload.items() if key not in OF_PACE}
+    parameters = ((key, repr(value)) for key, value in row.first.workload.items() if key not in OF_PACE)
+    return levels, row.guest, sorted(parameters)
 
 
 def _omission(open_: Row, closed: Row) -> Omission:
-    def shown(row: Row, which: str) -> tuple[Percentile, ...]:
-        histogram = merge([getattr(result, which) for result in row.results()])
-        return tuple(percentile(histogram, share) for share in SHARES)
+    def shown(latency: Histogram) -> tuple[Percentile, ...]:
+        return tuple(percentile(latency, share) for share in SHARES)
 
     return Omission(
         levels={factor: level for factor, level in open_.levels.items() if factor != "workload"},
         open=open_,
         closed=closed,
         asked_per_s=open_.first.workload.get("rate_per_s"),
-        open_per_s=median(open_.goodput_per_s()) or 0.0,
-        closed_per_s=median(closed.goodput_per_s()) or 0.0,
-        response=shown(open_, "latency"),
-        service=shown(open_, "service"),
-        closed_loop=shown(closed, "latency"),
+        open_per_s=median(open_.goodput_per_s) or 0.0,
+        closed_per_s=median(closed.goodput_per_s) or 0.0,
+        response=shown(open_.latency),
+        service=shown(merge([result.service for result in open_.results])),
+        closed_loop=shown(closed.latency),
     )

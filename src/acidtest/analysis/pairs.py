@@ -3,12 +3,80 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL
-from acidtest.analysis.samples import Combination, One, base_of, by_workload
+from acidtest.journal.models import NOT_APPLICABLE
 
 ALPHA = 0.05
+UNKNOWN_GUEST = "guest"
+
+
+class Combination(Protocol):
+    """What must be known of a row to say with which others it is compared; a plan knows it before anything has run."""
+
+    @property
+    def levels(self) -> Mapping[str, str]: ...
+    @property
+    def workload(self) -> str: ...
+    @property
+    def guest(self) -> str: ...
+
+
+One = TypeVar("One", bound=Combination)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A row before it has run."""
+
+    levels: Mapping[str, str]
+    workload: str
+    guest: str
+
+
+def base_of(row: One, among: Sequence[One], base: Mapping[str, str]) -> One | None:
+    """The row that ``row`` is read against: the base's levels for the factors it names, ``row``'s own for the others.
+
+    A factor that the base's engine does not have is "–" in the base row whatever it is in ``row``.
+    None when no base is named, or no such row was run, or ``row`` and the base have different workloads, or one ran in
+    a guest in which the other did not.
+    """
+    if not base:
+        return None
+    wanted = {**row.levels, **{factor: level for factor, level in base.items() if factor in row.levels}}
+    fitting = [
+        other
+        for other in among
+        if (other.workload, other.guest) == (row.workload, row.guest)
+        and all(
+            other.levels.get(factor) == level or (factor not in base and other.levels.get(factor) == NOT_APPLICABLE)
+            for factor, level in wanted.items()
+        )
+    ]
+    exact = [other for other in fitting if dict(other.levels) == wanted]
+    return next(iter(exact or fitting), None)
+
+
+def by_workload(rows_: Sequence[One]) -> dict[str, list[One]]:
+    """Rows by workload, in order: rates of different workloads are different quantities and share no table.
+
+    Nor do those of a guest and of this machine, or of two guests. A row none of whose places could be made, and which
+    has no rate, stands with the first guest that was up.
+    """
+    known = next((row.guest for row in rows_ if row.guest not in ("", UNKNOWN_GUEST)), UNKNOWN_GUEST)
+    tables: dict[str, list[One]] = {}
+    for row in rows_:
+        guest = known if row.guest == UNKNOWN_GUEST else row.guest
+        tables.setdefault(f"{row.workload}, {guest}" if guest else row.workload, []).append(row)
+    return tables
+
+
+def levels_text(levels: Mapping[str, str], factors: Iterable[str]) -> str:
+    """The levels of ``factors``, those that do not apply left out."""
+    return ", ".join(level for f in factors if (level := levels.get(f, "")) not in ("", NOT_APPLICABLE))
 
 
 def families(

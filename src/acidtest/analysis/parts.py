@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from acidtest.analysis import kinds
-from acidtest.analysis.kinds import KindSummary
-from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
+from acidtest.analysis.kinds import KindSummary, of_kinds
+from acidtest.analysis.latency import Percentile, merge, percentiles
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, summarise
-from acidtest.journal.protocol import StageResult, Tally
+from acidtest.journal.protocol import RunResult, StageResult, Tally
 
 COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
 
@@ -31,9 +30,21 @@ class Part:
     kinds: tuple[KindSummary, ...]
 
 
+def counts(measured: Sequence[RunResult | Tally]) -> dict[str, int]:
+    """``COUNTED``, of all together."""
+    return {name: sum(getattr(one.counts, name) for one in measured) for name in COUNTED}
+
+
+def arrivals(measured: Sequence[RunResult | Tally]) -> dict[str, int] | None:
+    """How many were scheduled, late and unfinished, of all together; None where nothing arrives by a schedule."""
+    arrived = [one.arrivals for one in measured if one.arrivals]
+    names = ("scheduled", "late", "unfinished")
+    return {name: sum(getattr(one, name) for one in arrived) for name in names} if arrived else None
+
+
 def classes(row: Row) -> tuple[Part, ...]:
     """The classes of the row's terminals, in their order; none where all are alike."""
-    results = row.results()
+    results = row.results
     if not results:
         return ()
     found = []
@@ -45,7 +56,7 @@ def classes(row: Row) -> tuple[Part, ...]:
 
 def stages(row: Row) -> tuple[Part, ...]:
     """The stages of the row's load, in their order; none where the load does not change."""
-    results = row.results()
+    results = row.results
     if not results:
         return ()
     is_open = results[0].arrivals is not None
@@ -72,8 +83,7 @@ def _part(
     at_s: float | None = None,
     length_s: float | None = None,
 ) -> Part:
-    latency = merge([tally.latency for tally, _ in of])
-    arrived = [tally.arrivals for tally, _ in of if tally.arrivals]
+    tallies = [tally for tally, _ in of]
     ended = ("committed", "rolled_back", "conflicts", "errors")
     return Part(
         name=name,
@@ -82,10 +92,8 @@ def _part(
         length_s=length_s,
         goodput=summarise([tally.counts.committed / seconds for tally, seconds in of]),
         throughput=summarise([sum(getattr(tally.counts, n) for n in ended) / seconds for tally, seconds in of]),
-        counts={name: sum(getattr(tally.counts, name) for tally, _ in of) for name in COUNTED},
-        arrivals={name: sum(getattr(a, name) for a in arrived) for name in ("scheduled", "late", "unfinished")}
-        if arrived
-        else None,
-        percentiles=tuple(percentile(latency, share) for share in (*SHOWN, 1.0)),
-        kinds=kinds.of_kinds([tally.kinds for tally, _ in of]),
+        counts=counts(tallies),
+        arrivals=arrivals(tallies),
+        percentiles=percentiles(merge([tally.latency for tally in tallies])),
+        kinds=of_kinds([tally.kinds for tally in tallies]),
     )

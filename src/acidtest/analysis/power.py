@@ -62,7 +62,6 @@ def rank_shift(n: int, m: int, alpha: float, p_of: Callable[[Sequence[float], Se
     """
 
     def p(u: int) -> float:
-        """Of an arrangement in which so many pairs have the first side ahead."""
         ahead, over = divmod(u, m)
         first = [m + 1.0] * ahead + [over + 0.5] * (1 if over else 0)
         first += [0.0] * (n - len(first))

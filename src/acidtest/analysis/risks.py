@@ -81,8 +81,7 @@ def _cuts(recordings: Iterable[Recording]) -> dict[tuple[str, str], tuple[Surviv
     """By level and engine."""
     groups: dict[tuple[str, str], list[Recording]] = {}
     for recording in recordings:
-        engine = recording.levels.get("engine") or (recording.engine.id if recording.engine else "")
-        groups.setdefault((recording.durability, engine), []).append(recording)
+        groups.setdefault((recording.durability, recording.engine_id), []).append(recording)
     return {key: tuple(survivals(group)) for key, group in groups.items()}
 
 

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from functools import cached_property
 
-from acidtest.journal.models import NOT_APPLICABLE, Header, Recording
-from acidtest.journal.protocol import RunResult
-
-UNKNOWN_GUEST = "guest"
-
-
-class Combination(Protocol):
-    """What must be known of a row to say with which others it is compared; a plan knows it before anything has run."""
-
-    @property
-    def levels(self) -> Mapping[str, str]: ...
-    @property
-    def workload(self) -> str: ...
-    @property
-    def guest(self) -> str: ...
-
-
-One = TypeVar("One", bound=Combination)
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A row before it has run."""
-
-    levels: Mapping[str, str]
-    workload: str
-    guest: str
+from acidtest.analysis.kinds import KindSummary, of_kinds
+from acidtest.analysis.latency import merge
+from acidtest.analysis.pairs import UNKNOWN_GUEST
+from acidtest.journal.models import Header, Recording
+from acidtest.journal.protocol import Histogram, RunResult
 
 
 @dataclass(frozen=True)
@@ -59,8 +37,7 @@ class Row:
 
     @property
     def engine(self) -> str:
-        facts = self.first.engine
-        return self.levels.get("engine") or (facts.id if facts else "unknown")
+        return self.levels.get("engine") or self.first.engine_id or "unknown"
 
     @property
     def guest(self) -> str:
@@ -78,16 +55,38 @@ class Row:
         """Whether the load changes from stage to stage."""
         return bool(self.first.workload.get("stages"))
 
+    @cached_property
     def results(self) -> list[RunResult]:
+        """Of the repetitions that are done, as are the following."""
         return [recording.result for recording in self.done if recording.result is not None]
 
+    @cached_property
     def goodput_per_s(self) -> list[float]:
-        """Commits a second, one figure a repetition that is done."""
-        return [result.goodput_per_s for result in self.results()]
+        """Commits a second, one figure a repetition."""
+        return [result.goodput_per_s for result in self.results]
 
+    @cached_property
     def seconds(self) -> list[float]:
-        """Length of the measurement, one figure a repetition that is done."""
-        return [result.measured_s for result in self.results()]
+        """Length of the measurement, one figure a repetition."""
+        return [result.measured_s for result in self.results]
+
+    @cached_property
+    def latency(self) -> Histogram:
+        """Of all repetitions together."""
+        return merge([result.latency for result in self.results])
+
+    @cached_property
+    def kinds(self) -> tuple[KindSummary, ...]:
+        """The kinds of transactions of the row's workload in its own order; none where it has but one."""
+        return of_kinds([result.kinds for result in self.results])
+
+
+def by_levels(recordings: Iterable[Recording]) -> list[list[Recording]]:
+    """Recordings of the same levels together, in the order in which those came first."""
+    groups: dict[tuple[str, ...], list[Recording]] = {}
+    for recording in recordings:
+        groups.setdefault(tuple(recording.levels.values()), []).append(recording)
+    return list(groups.values())
 
 
 def rows(header: Header, recordings: Sequence[Recording]) -> list[Row]:
@@ -96,50 +95,20 @@ def rows(header: Header, recordings: Sequence[Recording]) -> list[Row]:
     Only ``done`` recordings with a result may enter a number; invalid and failed ones stay beside them with their
     reason. A row none of whose cells is done is kept, so that what is missing is seen.
     """
-    groups: dict[tuple[str, ...], list[Recording]] = {}
-    for recording in sorted(recordings, key=lambda r: r.repetition):
-        groups.setdefault(tuple(recording.levels.values()), []).append(recording)
 
-    def place(key: tuple[str, ...]) -> list[int]:
-        factors = groups[key][0].levels
-        order: list[int] = []
-        for factor, level in factors.items():
-            names = header.factors.get(factor, [])
-            order.append(names.index(level) if level in names else -1)
-        return order
+    def place(group: Sequence[Recording]) -> list[int]:
+        levels = [(header.factors.get(factor, []), level) for factor, level in group[0].levels.items()]
+        return [names.index(level) if level in names else -1 for names, level in levels]
 
     return [
         Row(
-            levels=dict(groups[key][0].levels),
-            done=[r for r in groups[key] if r.status == "done" and r.result is not None],
-            invalid=[r for r in groups[key] if r.status == "invalid"],
-            failed=[r for r in groups[key] if r.status == "failed" or (r.status == "done" and r.result is None)],
+            levels=dict(group[0].levels),
+            done=[r for r in group if r.status == "done" and r.result is not None],
+            invalid=[r for r in group if r.status == "invalid"],
+            failed=[r for r in group if r.status == "failed" or (r.status == "done" and r.result is None)],
         )
-        for key in sorted(groups, key=place)
+        for group in sorted(by_levels(sorted(recordings, key=lambda r: r.repetition)), key=place)
     ]
-
-
-def base_of(row: One, among: Sequence[One], base: Mapping[str, str]) -> One | None:
-    """The row that ``row`` is read against: the base's levels for the factors it names, ``row``'s own for the others.
-
-    A factor that the base's engine does not have is "–" in the base row whatever it is in ``row``.
-    None when no base is named, or no such row was run, or ``row`` and the base have different workloads, or one ran in
-    a guest in which the other did not.
-    """
-    if not base:
-        return None
-    wanted = {**row.levels, **{factor: level for factor, level in base.items() if factor in row.levels}}
-    fitting = [
-        other
-        for other in among
-        if (other.workload, other.guest) == (row.workload, row.guest)
-        and all(
-            other.levels.get(factor) == level or (factor not in base and other.levels.get(factor) == NOT_APPLICABLE)
-            for factor, level in wanted.items()
-        )
-    ]
-    exact = [other for other in fitting if dict(other.levels) == wanted]
-    return next(iter(exact or fitting), None)
 
 
 def varying(rows_: Sequence[Row]) -> list[str]:
@@ -151,17 +120,3 @@ def varying(rows_: Sequence[Row]) -> list[str]:
         for factor in rows_[0].levels
         if factor != "workload" and len({row.levels.get(factor) for row in rows_}) > 1
     ]
-
-
-def by_workload(rows_: Sequence[One]) -> dict[str, list[One]]:
-    """Rows by workload, in order: rates of different workloads are different quantities and share no table.
-
-    Nor do those of a guest and of this machine, or of two guests. A row none of whose places could be made, and which
-    has no rate, stands with the first guest that was up.
-    """
-    known = next((row.guest for row in rows_ if row.guest not in ("", UNKNOWN_GUEST)), UNKNOWN_GUEST)
-    tables: dict[str, list[One]] = {}
-    for row in rows_:
-        guest = known if row.guest == UNKNOWN_GUEST else row.guest
-        tables.setdefault(f"{row.workload}, {guest}" if guest else row.workload, []).append(row)
-    return tables

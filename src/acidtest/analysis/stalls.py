@@ -150,21 +150,21 @@ def _engine(samples: EngineSamples, at_s: float, until_s: float) -> tuple[Figure
     found = []
     for place, figure in enumerate(samples.figures):
         if figure.name == AT_WORK or figure.name.startswith(AT_WORK_IN):
-            continue  # see ``analysis.waits``
-        told = [(one.at_s, value) for one in samples.samples if (value := one.values[place]) is not None]
+            continue  # see ``analysis.engine_figures``
+        seen = [(one.at_s, value) for one in samples.samples if (value := one.values[place]) is not None]
         if figure.rises:
-            steps = _steps(told)
+            steps = _steps(seen)
             then = [step for step in steps if _covers(step, at_s, until_s)]
             if not then:
                 continue
             now = sum(rise for _, _, rise in then) / sum(length_s for _, length_s, _ in then)
             usual = median(rise / length_s for _, length_s, rise in steps)
         else:
-            after = [value for when, value in told if when >= until_s][:1]
-            values = [value for when, value in told if at_s <= when < until_s] or after
+            after = [value for when, value in seen if when >= until_s][:1]
+            values = [value for when, value in seen if at_s <= when < until_s] or after
             if not values:
                 continue
-            now, usual = max(values), median(value for _, value in told)
+            now, usual = max(values), median(value for _, value in seen)
         found.append(FigureThen(figure.says, figure.rises, figure.unit, float(now), float(usual)))
     return tuple(found) or None
 

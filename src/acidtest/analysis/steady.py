@@ -13,13 +13,19 @@ makes small p values too frequent; the size guards against that too.
 Repetitions are judged together: five runs with two tests each would else call every third row of plain noise unsteady.
 What they have in common (a warm-up that was too short, a checkpoint) shows in the run made of their medians, second by
 second; what one of them has for itself must be as certain as the number of repetitions demands (Bonferroni).
+
+A measurement may begin as soon as a warm-up's rate is steady by the same tests and sizes, or after a bound (``Gate``).
+They are asked of the last seconds of the warm-up: as many as will be measured, but at least 8 and at most 30. In so few
+seconds a test misses a step near either end and every other slow drift, so half as many windows in a row, one a second,
+must be steady: by then a step has come to the middle of one. What the windows cannot show, or what comes in the last
+moments of the warm-up, the measurement still may show: its own doubt stays.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
@@ -33,6 +39,7 @@ TOLERANCE = 0.10
 ALPHA = 0.05
 PERMUTED_UP_TO = 60  # seconds
 PERMUTATIONS = 1999
+AHEAD = 1  # the measurement begins with the next second of the load, which the rig has to hear of before
 SEED = 19791126  # of the permutations: the same series gives the same p
 
 
@@ -160,3 +167,43 @@ def _step_fits_better(
     parts = (rates[:split], rates[split:])
     of_step = sum(float(np.abs(part - np.median(part)).sum()) for part in parts)
     return bool(of_step < of_line)
+
+
+@dataclass
+class Gate:
+    """Told of commits about once a second, it says when to measure."""
+
+    earliest_s: float
+    window: int  # seconds, 8 at least
+    per_s: list[float] = field(default_factory=list)  # the rate between two news, in commits a second
+    judged: Steadiness | None = None  # the last window
+    in_a_row: int = 0  # steady windows, up to the last one
+    _at_s: float = 0.0
+    _committed: int = 0
+
+    @property
+    def needed(self) -> int:
+        """So many windows in a row have to be steady."""
+        return self.window // 2
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the rate was steady within the bound."""
+        return self.in_a_row >= self.needed
+
+    def hear(self, at_s: float, committed: int) -> int | None:
+        """So many commits since the load began, ``at_s`` ago. Answers the second of the load from which to measure."""
+        if self.is_open:
+            return None
+        length_s = at_s - self._at_s
+        if length_s < 0.5:  # news between two others make no second
+            return None
+        self.per_s.append((committed - self._committed) / length_s)
+        self._at_s, self._committed = at_s, committed
+        if len(self.per_s) < self.window:
+            return None
+        self.judged = steadiness_of(self.per_s[-self.window :])
+        self.in_a_row = self.in_a_row + 1 if self.judged.state == "steady" else 0
+        if at_s < self.earliest_s:
+            self.in_a_row = min(self.in_a_row, self.needed - 1)
+        return math.floor(at_s) + AHEAD if self.is_open else None

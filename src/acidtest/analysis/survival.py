@@ -10,13 +10,24 @@ from statistics import median
 
 from acidtest.analysis import power
 from acidtest.analysis.expected_loss import is_unannounced, losses
-from acidtest.analysis.verdicts import merge
+from acidtest.analysis.samples import by_levels
 from acidtest.journal.models import Cut, Recording, States, Verdict
 from acidtest.words import counted
 
 HELD = "conditions held"  # and no commit could be looked for
 # Checkers by whose answer file system or engine themselves object to what they find.
 OBJECTIONS = ("file-system-mounts", "engine-starts", "engine-reads-its-data", "engine-check-holds")
+
+
+WORST_FIRST: tuple[Verdict, ...] = ("lost", "unknown", "survived")
+
+
+def merge(first: Verdict, *others: Verdict) -> Verdict:
+    """The worst of the verdicts: one ``lost`` is enough, and ``survived`` takes all of them.
+
+    Source: ``merge-valid`` in jepsen's ``checker.clj``, whose ``:unknown`` stands between ``false`` and ``true`` too.
+    """
+    return min((first, *others), key=WORST_FIRST.index)
 
 
 @dataclass(frozen=True)
@@ -123,10 +134,7 @@ class Survival:
 
 def survivals(recordings: Iterable[Recording]) -> list[Survival]:
     """One for each combination, in the order in which they were first cut."""
-    groups: dict[tuple[str, ...], list[Recording]] = {}
-    for recording in recordings:
-        groups.setdefault(tuple(recording.levels.values()), []).append(recording)
-    return [_survival(group) for group in groups.values()]
+    return [_survival(group) for group in by_levels(recordings)]
 
 
 def _survival(group: list[Recording]) -> Survival:

@@ -14,7 +14,7 @@ from rich.text import Text
 from acidtest.audit import claims, disclosed
 from acidtest.audit.bench import Bench
 from acidtest.finding import SEVERITIES, Evidence, Finding, Rule, Severity, Unchecked
-from acidtest.report.unchecked import print_unchecked
+from acidtest.report.table import print_unchecked
 from acidtest.words import counted, harmless
 
 STYLES: dict[Severity, str] = {"invalid": "bold red", "doubtful": "yellow", "note": "cyan"}

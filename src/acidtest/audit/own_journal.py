@@ -29,8 +29,8 @@ from acidtest.audit.bench import (
     Where,
 )
 from acidtest.audit.log_lines import MYSQL, POSTGRESQL, Kinds, of_firebird, of_server
-from acidtest.doubts.drive import turns_per_s
 from acidtest.doubts.judge import claimed, levels_of, where, without_own
+from acidtest.doubts.rules.storage import turns_per_s
 from acidtest.finding import Finding
 from acidtest.journal.models import Journal, Recording
 from acidtest.journal.protocol import RunResult
@@ -144,11 +144,11 @@ def published(row: Row, name: str, where: Where, engine: EngineName | None) -> I
 
     Rates are medians of the repetitions; the rate over time and the latencies are of all of them.
     """
-    results = row.results()
+    results = row.results
     first, workload = row.done[0], row.first.workload
     one_drive = len({str(r.place.alike()) for r in row.done}) == 1
     turns = turns_per_s(first.place, first.machine) if one_drive else None
-    rate = median(row.goodput_per_s())
+    rate = median(row.goodput_per_s)
     orders = [per_min for result in results if (per_min := result.new_order_per_min) is not None]
     arrivals = [(result.arrivals.scheduled, result.measured_s) for result in results if result.arrivals]
     # A terminal that thinks is idle on purpose: seconds without commits are no stall then.
@@ -164,7 +164,7 @@ def published(row: Row, name: str, where: Where, engine: EngineName | None) -> I
         tpm=60 * rate if orders and rate is not None and not own_mix else None,
         nopm=None if own_mix else median(orders),
         terminals=max(result.terminals for result in results),
-        measured_s=median(row.seconds()),
+        measured_s=median(row.seconds),
         warmup_s=median([result.warmup_s for result in results]),
         asked_rate=median([scheduled / seconds for scheduled, seconds in arrivals if seconds > 0]),
         latency_ms=_latencies(results),
@@ -197,7 +197,7 @@ def _durable_rate(row: Row) -> float | None:
     return median(
         [
             max(0.0, _written(result, spec) - result.terminals) / result.measured_s
-            for result in row.results()
+            for result in row.results
             if result.measured_s > 0
         ]
     )

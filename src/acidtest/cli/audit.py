@@ -99,7 +99,7 @@ def _of_run(journals: Sequence[Path], waivers: Mapping[str, str]) -> Audited:
     from acidtest.finding import Evidence, in_order, waived
     from acidtest.journal import CUTS, NAME, SEARCH
 
-    held = {one.name: opened(one) for one in journals}
+    held = {file.name: opened(file) for file in journals}
     findings: list[Finding] = []
     broken: list[Evidence] = []
     for name, journal in held.items():
@@ -111,7 +111,7 @@ def _of_run(journals: Sequence[Path], waivers: Mapping[str, str]) -> Audited:
     unchecked = doubts.not_shown(held.get(NAME), held.get(CUTS))
     if SEARCH in held and len(held) == 1:
         unchecked = of_run(doubts.claimed(held[SEARCH]))
-    bench = Bench(sides=[], read=[(one.name, "journal") for one in journals], broken=broken)
+    bench = Bench(sides=[], read=[(file.name, "journal") for file in journals], broken=broken)
     return bench, in_order(findings), unchecked
 
 

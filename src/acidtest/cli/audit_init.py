@@ -58,12 +58,12 @@ def draft(bench: Bench, findings: Sequence[Finding]) -> Draft:
 
 
 def _varies_said(findings: Sequence[Finding]) -> str:
-    spoken = {finding.rule.name for finding in findings}
-    differ = [word for word, factor in VARIES.items() if spoken & set(factor.rules)]
-    said = "What differs on purpose: such a difference is no finding, and everything else is held against it."
+    rule_names = {finding.rule.name for finding in findings}
+    differ = [word for word, factor in VARIES.items() if rule_names & set(factor.rules)]
+    sentence = "What differs on purpose: such a difference is no finding, and everything else is held against it."
     if differ:
-        said += f" Findings are about {', '.join(differ)}: add what you meant to vary."
-    return f"{said} All words: {', '.join(VARIES)}; or the name of a setting."
+        sentence += f" Findings are about {', '.join(differ)}: add what you meant to vary."
+    return f"{sentence} All words: {', '.join(VARIES)}; or the name of a setting."
 
 
 def _sides(bench: Bench) -> Iterator[Table]:
@@ -134,11 +134,11 @@ def _claims(bench: Bench) -> Iterator[Table]:
 def _differing(bench: Bench, names: Sequence[str]) -> list[claims.Answer]:
     """Of each pair the claim that the first is faster, as far as the results do not speak against it."""
     pairs = islice(permutations(names, 2), PAIRS_MAX)
-    found = [claims.answer(bench, Claim(Where(NAME), pair, "faster")) for pair in pairs]
+    answers = [claims.answer(bench, Claim(Where(NAME), pair, "faster")) for pair in pairs]
     return [
-        one
-        for one in found
-        if one.ratio
-        and round(one.ratio.median or 1, 2) > 1
-        and (one.verdict == "follows" or one.ratio.interval is None)
+        answer
+        for answer in answers
+        if answer.ratio
+        and round(answer.ratio.median or 1, 2) > 1
+        and (answer.verdict == "follows" or answer.ratio.interval is None)
     ][:CLAIMS_MAX]

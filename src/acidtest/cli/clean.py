@@ -46,10 +46,10 @@ def _on_hosts(file: Path, *, dry_run: bool, json: bool) -> None:
     if json:
         print(json_.dumps({"hosts": done}, indent=2))
         return
-    for host, told in done.items():
-        for line in told["released"]:
+    for host, answer in done.items():
+        for line in answer["released"]:
             print(f"{host}: {line}")
-        for line in told["kept"]:
+        for line in answer["kept"]:
             print(f"{host}: kept {line}; the command that measured them takes them, or remove it by hand")
-        if not told["released"] and not told["kept"]:
+        if not answer["released"] and not answer["kept"]:
             print(f"{host}: nothing was left behind.")

@@ -56,8 +56,8 @@ def compare(
     if probes is None or all(ran):
         runs = _runs(a, b, ignore or (), needed=not (probes and probes.pairs))
     if json:
-        told = {**(runs.as_json() if runs else {}), **({"probes": probes.as_json()} if probes else {})}
-        print(json_.dumps({"a": str(a), "b": str(b), **told}, indent=2))
+        fields = {**(runs.as_json() if runs else {}), **({"probes": probes.as_json()} if probes else {})}
+        print(json_.dumps({"a": str(a), "b": str(b), **fields}, indent=2))
         return
     console = Console(highlight=False)
     if probes:
@@ -73,21 +73,21 @@ def _runs(a: Path, b: Path, ignore: Sequence[str], *, needed: bool) -> SideBySid
     from acidtest.journal.reader import NAME
     from acidtest.report.side_by_side import side_by_side, unlike
 
-    one, two = opened(a / NAME), opened(b / NAME)
-    factors = [factor for factor in {**one.header.factors, **two.header.factors} if factor != "workload"]
+    first, second = opened(a / NAME), opened(b / NAME)
+    factors = [factor for factor in {**first.header.factors, **second.header.factors} if factor != "workload"]
     for factor in ignore:
         if factor not in factors:
             raise BadInput(not_among("--ignore", factor, factors))
-    found = side_by_side(one, two, ignore)
-    if needed and not found.pairs:
-        apart = {factor: levels for factor, levels in unlike(one, two).items() if factor not in ignore}
+    compared = side_by_side(first, second, ignore)
+    if needed and not compared.pairs:
+        apart = {factor: levels for factor, levels in unlike(first, second).items() if factor not in ignore}
         if not apart or "workload" in apart:
             raise BadInput(f"{a} and {b} have no combination of levels in common", "compare runs of the same workload")
         options = [word for factor in [*ignore, *apart] for word in ("--ignore", factor)]
         command = shlex.join(["acidtest", "compare", str(a), str(b), *options])
         named = "; ".join(f"A has {factor} {mine}, B {theirs}" for factor, (mine, theirs) in apart.items())
         raise BadInput(f"{a} and {b}: {named}", f"to pair them: {command}")
-    return found
+    return compared
 
 
 def _probes(a: Path, b: Path) -> ProbesSideBySide:

@@ -36,8 +36,8 @@ SIZE = re.compile(r"(\d+)([KMGT])i?B?", re.IGNORECASE)
 
 def megabytes(text: str) -> int:
     """``--size``, as a whole number of MiB. Raises BadInput."""
-    found = SIZE.fullmatch(text.strip())
-    size = int(found[1]) << {"K": 10, "M": 20, "G": 30, "T": 40}[found[2].upper()] if found else 0
+    match = SIZE.fullmatch(text.strip())
+    size = int(match[1]) << {"K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()] if match else 0
     if size < 1 << 20 or size % (1 << 20):
         raise BadInput(f"--size {text}: is no whole number of MiB", "write it as 512M or 4G")
     return size >> 20
@@ -162,9 +162,9 @@ def faults(
             disk.drive.mend()
         disk.add_faults(fault or [])
         there = disk.drive.stats().faults
-    told = [one.model_dump() for one in there]
+    answer = [one.model_dump() for one in there]
     lines = [f"{one.fault}: struck {one.struck}" for one in there]
-    _print({"name": name, "faults": told}, lines or ["It has no fault."], json=json)
+    _print({"name": name, "faults": answer}, lines or ["It has no fault."], json=json)
 
 
 @app.command()
@@ -221,7 +221,7 @@ def restore(
         raise BadInput("--snapshot and --record: it can be one of them", "leave out the other")
     with disk_service.opened(name) as disk:
         recovery = disk.go_back(record) if to_snapshot or record is not None else disk.restore()
-        told = {
+        answer = {
             "name": name,
             "device": str(disk.device),
             "mounted": str(disk.mounted) if disk.mounted else None,
@@ -229,7 +229,7 @@ def restore(
             "recovery_s": recovery.seconds,
         }
         lines = [_came_back(disk, recovery)]
-    _print(told, lines, json=json)
+    _print(answer, lines, json=json)
 
 
 def _came_back(disk: StandingDisk, recovery: Recovery) -> str:
@@ -255,7 +255,7 @@ def log_(
             raise BadInput(f"{name}: has no log", "create it with --log")
         base, (_, records) = disk.record.base, disk_log.read(disk.log)
     first = max(0, len(records) - count) if count else 0
-    told = [
+    answer = [
         {"record": number, "at_s": one.time_ns / 1e9, "kind": "flush", "covers": one.at}
         if one.is_flush
         else {"record": number, "at_s": one.time_ns / 1e9, "kind": "write", "at": one.at, "length": one.length}
@@ -269,10 +269,10 @@ def log_(
             if one["kind"] == "flush"
             else f"write of {one['length']:,} at {one['at']:,}"
         )
-        for one in told
+        for one in answer
     ]
     ends = f"restore --record N goes back to the first N records, from {base:,} to {len(records):,}."
-    _print({"name": name, "base": base, "records": told}, [*lines, ends], json=json)
+    _print({"name": name, "base": base, "records": answer}, [*lines, ends], json=json)
 
 
 @app.command()
@@ -344,5 +344,5 @@ def _shown(disk: StandingDisk, stats: DiskStats) -> list[str]:
     return [f"{head:<11} {text}" for head, text in rows if text]
 
 
-def _print(told: dict[str, Any], lines: list[str], *, json: bool) -> None:
-    print(json_.dumps(told, indent=2) if json else "\n".join(lines))
+def _print(answer: dict[str, Any], lines: list[str], *, json: bool) -> None:
+    print(json_.dumps(answer, indent=2) if json else "\n".join(lines))

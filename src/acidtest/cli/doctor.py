@@ -46,17 +46,17 @@ def doctor(
 
 def _on_hosts(file: Path, *, json: bool) -> None:
     with fleets.opened(file) as machines:
-        told = machines.doctor()
+        answers = machines.doctor()
     if json:
-        print(json_.dumps({"hosts": told}, indent=2))
+        print(json_.dumps({"hosts": answers}, indent=2))
     else:
-        for host, answer in told.items():
+        for host, answer in answers.items():
             Console(highlight=False).print(f"\n[bold]{host}[/]")
             if "findings" in answer:
                 _show(answer["findings"])
             else:
                 print(f"doctor could not run there: {answer['said']}")
-    if any("findings" not in answer for answer in told.values()):
+    if any("findings" not in answer for answer in answers.values()):
         raise typer.Exit(MachineLacks.exit_code)
 
 

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
-from rich.text import Text
 
 from acidtest import families
 from acidtest.cli import complete
@@ -43,7 +41,7 @@ def engines(
     if context.invoked_subcommand:
         return
     from acidtest.engine import catalogue
-    from acidtest.report.fitted import Column, print_fitted
+    from acidtest.report.table import Cell, Column, Table, print_table
 
     offers = [_listed(offer) for offer in catalogue.offers()]
     if json:
@@ -54,9 +52,9 @@ def engines(
         Column("version", lambda offer: offer["version"], right=False, drop=1),
         Column("architecture", lambda offer: offer["architecture"] or "–", right=False, drop=2),
         Column("from", lambda offer: offer["source"], right=False, drop=3),
-        Column("state", lambda offer: Text.from_markup(_state(offer)), right=False),
+        Column("state", lambda offer: Cell(*_state(offer)), right=False),
     ]
-    print_fitted(columns, offers, Console(highlight=False), "--json has all")
+    print_table(Table(columns, offers), Console(highlight=False), "--json has all")
 
 
 @app.command()
@@ -199,14 +197,15 @@ def _setting_json(family: str, spec: SettingSpec) -> dict[str, Any]:
     }
 
 
-def _state(offer: dict[str, Any]) -> str:
+def _state(offer: dict[str, Any]) -> tuple[str, str]:
+    """In words, and what they mean, as of ``table.Cell``."""
     if offer["damage"]:
-        return f"[red]damaged: {escape(str(offer['damage']))}[/]"
+        return f"damaged: {offer['damage']}", "bad"
     if offer["doubts"]:
-        return f"[yellow]ready; {escape(str(offer['doubts']))}[/]"
+        return f"ready; {offer['doubts']}", "unknown"
     if missing := offer["missing_libraries"]:
-        return f"[red]lacks {', '.join(f'{library} (Debian: {package})' for library, package in missing)}[/]"
-    return "[green]ready[/]" if offer["installed"] else "[dim]not installed[/]"
+        return f"lacks {', '.join(f'{library} (Debian: {package})' for library, package in missing)}", "bad"
+    return ("ready", "survived") if offer["installed"] else ("not installed", "soft")
 
 
 def _version_in_rig(id: str) -> str:  # noqa: A002

@@ -94,15 +94,15 @@ def _write(file: Path, text: str, *, force: bool) -> None:
 def _lacks(plan: Plan) -> list[doctor.Finding]:
     """What keeps this machine from running it, with the remedies."""
     kinds = {cell.place.kind for cell in plan.cells}
-    found = [doctor.rig()]
+    findings = [doctor.rig()]
     if kinds & {"loop", "device", "raw"}:
-        found.append(doctor.loop_places())
+        findings.append(doctor.loop_places())
     if "disk" in kinds:
-        found.append(doctor.simulated_disk())
+        findings.append(doctor.simulated_disk())
     if any(cell.place.memory_mb is not None for cell in plan.cells):
-        found.append(doctor.memory_limit())
-    found += doctor.engines({cell.engine for cell in plan.cells})
-    return [one for one in found if one["state"] != "ok"]
+        findings.append(doctor.memory_limit())
+    findings += doctor.engines({cell.engine for cell in plan.cells})
+    return [finding for finding in findings if finding["state"] != "ok"]
 
 
 def _next(question: Question, answered: Answers, plan: Plan) -> list[str]:
@@ -134,7 +134,7 @@ def _tell(question: Question, answered: Answers, fitted: Fitted, files: Sequence
             "seconds_asked": round(answered.seconds),
             "seconds_assumed": round(fitted.seconds, 1),
             "doubts": doubts,
-            "lacks": [{key: one[key] for key in ("what", "detail", "remedy")} for one in lacks],
+            "lacks": [{key: lack[key] for key in ("what", "detail", "remedy")} for lack in lacks],
             "next": commands,
         }
         print(json_.dumps(fields, indent=2))
@@ -155,8 +155,8 @@ def _tell(question: Question, answered: Answers, fitted: Fitted, files: Sequence
     console.print(f"About {span(fitted.seconds)}: an assumption until the first {what}s have run.")
     for doubt in doubts:
         console.print(f"- {doubt}", markup=False)
-    for one in lacks:
-        console.print(f"- Not yet here: {one['what']}: {one['detail']}\n  → {one['remedy']}", markup=False)
+    for lack in lacks:
+        console.print(f"- Not yet here: {lack['what']}: {lack['detail']}\n  → {lack['remedy']}", markup=False)
     console.print("\nNext:")
     for command in commands:
         console.print(f"  {command}", soft_wrap=True, markup=False)

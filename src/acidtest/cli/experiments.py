@@ -87,8 +87,8 @@ def copy(
                 )
         for to, file in missing.items():
             to.parent.mkdir(parents=True, exist_ok=True)
-            with to.open("xb") as copied:
-                copied.write(file.read_bytes())
+            with to.open("xb") as target:
+                target.write(file.read_bytes())
             shutil.copymode(file, to)
     except OSError as error:
         raise cannot_write(Path(error.filename or directory), error, ELSEWHERE) from None

@@ -20,7 +20,7 @@ from acidtest.words import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from acidtest.analysis.growth import Series
+    from acidtest.analysis.growth.series import Series
 
 HEADER = 'its first line names the columns, as in "size,rate" or "size_gb,rate"; then one line a measurement'
 UNIT = re.compile(r"size(?:[ _]*\(?\[?([a-z]+)\]?\)?)?", re.IGNORECASE)
@@ -41,7 +41,7 @@ def growth(
     series = _recorded(where, limit) if where.is_dir() else _published(where, limit)
 
     from acidtest.report.growth import growth as concluded
-    from acidtest.report.growth_terminal import print_growth
+    from acidtest.report.growth_tables import print_growth
 
     conclusion = concluded(series, sizes)
     if json:
@@ -62,7 +62,7 @@ def _size(option: str, text: str) -> int:
 def _recorded(directory: Path, memory: int | None) -> Sequence[Series]:
     """Of a run: those that have a rate."""
     from acidtest.analysis import samples
-    from acidtest.analysis.growth import recorded
+    from acidtest.analysis.growth.recorded import recorded
     from acidtest.journal.reader import NAME
 
     journal = opened(directory / NAME)
@@ -78,7 +78,7 @@ def _recorded(directory: Path, memory: int | None) -> Sequence[Series]:
 
 def _published(path: Path, memory: int | None) -> Sequence[Series]:
     """Columns size and rate, and series where there are several; repeated sizes are repetitions."""
-    from acidtest.analysis.growth import MEMORY, Landmark, Series, SizePoint
+    from acidtest.analysis.growth.series import MEMORY, Landmark, Series, SizePoint
 
     try:
         with path.open("rb") as file:

@@ -62,10 +62,10 @@ def help(  # noqa: A001 - the command's name
 def _commands(command: Any, context: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every command below a group, with the words that call it."""
     for name in command.list_commands(context):
-        one, words = command.get_command(context, name), f"{path} {name}".strip()
-        yield words, one
-        if isinstance(one, TyperGroup):
-            yield from _commands(one, context, words)
+        subcommand, words = command.get_command(context, name), f"{path} {name}".strip()
+        yield words, subcommand
+        if isinstance(subcommand, TyperGroup):
+            yield from _commands(subcommand, context, words)
 
 
 def _command(root: Any, words: list[str]) -> TyperCommand | TyperGroup | None:
@@ -225,11 +225,12 @@ def _page_json(name: str, page: Path, *, whole: bool = False) -> dict[str, str]:
     return {"name": name, "title": _title(page)} | ({"text": _text(page)} if whole else {})
 
 
-def _parameter(one: Any) -> dict[str, Any]:
+def _parameter(parameter: Any) -> dict[str, Any]:
+    is_argument = parameter.param_type_name != "option"
     return {
-        "names": list(one.opts) if one.param_type_name == "option" else [one.metavar or one.name],
-        "kind": one.param_type_name,
-        "says": one.help,
-        "required": one.required,
-        "repeated": one.nargs == -1 or bool(getattr(one, "multiple", False)),
+        "names": [parameter.metavar or parameter.name] if is_argument else list(parameter.opts),
+        "kind": parameter.param_type_name,
+        "says": parameter.help,
+        "required": parameter.required,
+        "repeated": parameter.nargs == -1 or bool(getattr(parameter, "multiple", False)),
     }

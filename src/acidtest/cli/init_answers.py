@@ -167,8 +167,8 @@ def _ask_question(asker: Asker) -> Question:
 
 def _sql(given: Given, question: Question, asker: Asker | None) -> Found | None:
     if given.sql and not question.takes_sql:
-        others = " or ".join(name for name, other in QUESTIONS.items() if other.takes_sql)
-        raise BadInput(f"--sql: {question.name} {question.no_sql}", f"--question {others}")
+        questions = " or ".join(name for name, other in QUESTIONS.items() if other.takes_sql)
+        raise BadInput(f"--sql: {question.name} {question.no_sql}", f"--question {questions}")
     if not given.sql and not question.of_sql:
         return None
     if given.sql or asker is None:
@@ -228,8 +228,8 @@ def _whole(given: Given, question: Question, engines: tuple[Chosen, ...], asker:
 
     if given.whole or asker is None or (given.storage and given.time):  # who has said all else is asked nothing
         return read("no" if given.whole else "yes")
-    said = "; ".join(f"{level}: {', '.join(ids)}" for level, ids in breaking.items())
-    choices = [Choice("yes", f"all levels; the database may break at {said}"), Choice("no", "leave these out")]
+    levels = "; ".join(f"{level}: {', '.join(ids)}" for level, ids in breaking.items())
+    choices = [Choice("yes", f"all levels; the database may break at {levels}"), Choice("no", "leave these out")]
     return asker.ask(
         "Also levels at which a power cut may break the database, not only lose commits?",
         _single(read), choices=choices, default="yes",
@@ -262,19 +262,20 @@ def in_force(words: Sequence[str], engines: Sequence[Chosen]) -> InForce | None:
         return None
     if engines[0].url:
         raise BadInput("--found: these are settings of an engine that acidtest starts", "name one as --engine")
-    specs = {name: one for name, one in catalogue.describe(engines[0].id).setting_specs().items() if not one.by_level}
+    all_specs = catalogue.describe(engines[0].id).setting_specs()
+    specs = {name: spec for name, spec in all_specs.items() if not spec.by_level}
     for word in words:
-        name, equals, said = word.partition("=")
+        name, equals, text = word.partition("=")
         if not equals:
             raise BadInput(f"--found {word}: says no value", "write NAME=VALUE, as in page_size=8192")
         if name == "durability":
-            if said not in engines[0].levels:
-                raise BadInput(not_among("--found durability", said, engines[0].levels))
-            level = said
+            if text not in engines[0].levels:
+                raise BadInput(not_among("--found durability", text, engines[0].levels))
+            level = text
             continue
         if name not in specs:
             raise BadInput(not_among("--found", name, ["durability", *specs]))
-        value: Scalar = int(said) if said.isdecimal() else {"true": True, "false": False}.get(said, said)
+        value: Scalar = int(text) if text.isdecimal() else {"true": True, "false": False}.get(text, text)
         if complaint := specs[name].complaint(value):
             raise BadInput(f"--found {word}: must be {complaint}")
         settings[name] = value

@@ -53,10 +53,10 @@ def inspect(
         def show(what: str, fraction: float | None, left_s: float | None) -> None:
             bar.show(fraction or 0.0, f"{span(left_s)} left" if left_s is not None else "", what)
 
-        inspected = look(where, Options(read, limit_s), show)
+        inspection = look(where, Options(read, limit_s), show)
     if json:
-        print(json_.dumps(as_json(inspected), indent=2))
+        print(json_.dumps(as_json(inspection), indent=2))
     else:
-        print_inspection(inspected, console)
-    if any(sign.severity == "severe" for sign in signs(inspected)):
+        print_inspection(inspection, console)
+    if any(sign.severity == "severe" for sign in signs(inspection)):
         raise typer.Exit(1)

@@ -52,16 +52,18 @@ def read(words: Sequence[str]) -> Found:
     """Whatever is named must be sound, or, of a folder, not be there yet. Raises BadInput."""
     paths = [Path(word).expanduser() for word in words]
     files = [path for path in paths if path.is_file() or path.suffix == ".sql"]
-    named = [path for path in paths if path not in files]
-    if len(named) > 1:
-        raise BadInput(f"--sql {', '.join(map(str, named))}: the tables are those of one folder", "name one folder")
+    folder_paths = [path for path in paths if path not in files]
+    if len(folder_paths) > 1:
+        raise BadInput(
+            f"--sql {', '.join(map(str, folder_paths))}: the tables are those of one folder", "name one folder"
+        )
     if not files:
-        (folder,) = named
+        (folder,) = folder_paths
         if _is_free(folder):
             return Found((folder,), makes=NEW)
         folders.read(folder)
         return Found((folder,))
-    tables = named[0] if named else files[0].parent / TABLES
+    tables = folder_paths[0] if folder_paths else files[0].parent / TABLES
     for file in files:
         if not file.exists():
             raise BadInput(f"--sql {file}: there is no such file", "name a file of SQL, or a folder of them")

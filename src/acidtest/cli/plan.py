@@ -14,7 +14,7 @@ from rich.text import Text
 from acidtest.cli import fleets, planning
 from acidtest.cli.options import ExperimentFile, FleetFile, Json, Quick, option
 from acidtest.cli.spans import span
-from acidtest.report.headings import headings
+from acidtest.report.table import headings
 from acidtest.words import counted
 
 if TYPE_CHECKING:

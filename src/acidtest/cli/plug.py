@@ -179,8 +179,8 @@ def off(name: Name, json: Json = False) -> None:
     """Take the guest's power: what its disk has not flushed is lost."""
     from acidtest.place.guest import machine_service as guest
 
-    with guest.opened(name) as found:
-        found.switch_off()
+    with guest.opened(name) as machine:
+        machine.switch_off()
     _told(name, "off", json=json)
 
 
@@ -190,8 +190,8 @@ def on(name: Name, json: Json = False) -> None:
     from acidtest.place.guest import kernel
     from acidtest.place.guest import machine_service as guest
 
-    with guest.opened(name) as found:
-        found.switch_on(kernel.ready(partial(print, file=sys.stderr if json else sys.stdout)))
+    with guest.opened(name) as machine:
+        machine.switch_on(kernel.ready(partial(print, file=sys.stderr if json else sys.stdout)))
     _told(name, "on", json=json)
 
 

@@ -111,11 +111,11 @@ def _make_smaller(
     planned = planning.planned(file, quick=quick, cuts=True, part=part)
     cell = chosen(planned, only=[only])[0]
 
-    def tell(found: power_cuts.FoundHistory) -> None:
-        came = f"{len(found.losses):,} lost: " + ", ".join(sorted(found.loss.broken)) if found.loss else "no loss"
-        keys = {**found.workload.model_dump(exclude_defaults=True), "terminals": found.workload.terminals}
+    def tell(history: power_cuts.FoundHistory) -> None:
+        came = f"{len(history.losses):,} lost: " + ", ".join(sorted(history.loss.broken)) if history.loss else "no loss"
+        keys = {**history.workload.model_dump(exclude_defaults=True), "terminals": history.workload.terminals}
         shown = ", ".join(f"{key} = {value!r}" for key, value in sorted(keys.items()))
-        console.print(f"{shown}: {came}, in {counted(found.cuts, 'cut')}", markup=False, soft_wrap=True)
+        console.print(f"{shown}: {came}, in {counted(history.cuts, 'cut')}", markup=False, soft_wrap=True)
 
     with stop_signals.leaving(stop_signals.NOTHING_KEPT), watching(console) as watcher:
 

@@ -125,10 +125,10 @@ def render(
 def _based(journal: Journal, given: Sequence[str]) -> Journal:
     """The journal with this base in place of its own. Raises BadInput for factors and levels that it does not have."""
     base = {}
-    for one in given:
-        factor, equals, level = one.partition("=")
+    for word in given:
+        factor, equals, level = word.partition("=")
         if not equals:
-            raise BadInput(f"--base {one}: is not FACTOR=LEVEL", "name both, as the experiment's base does")
+            raise BadInput(f"--base {word}: is not FACTOR=LEVEL", "name both, as the experiment's base does")
         if factor not in journal.header.factors:
             raise BadInput(not_among("--base: factor", factor, journal.header.factors))
         if level not in journal.header.factors[factor]:
@@ -143,9 +143,10 @@ def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool
     Where ``directory`` holds a run of the same experiment too, the page is of both, and so is a table.
     """
     from acidtest.journal.reader import NAME
+    from acidtest.report import commit_cost
     from acidtest.report.survival_page import write_survival_page
     from acidtest.report.survival_table import as_json, print_survival
-    from acidtest.report.terminal import print_commit_costs
+    from acidtest.report.table import print_table
 
     rendered = render(directory, page=page) if (directory / NAME).exists() else None
     written = (
@@ -157,8 +158,8 @@ def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool
         print(json_.dumps(as_json(journal), indent=2))
     else:
         print_survival(journal, console)
-        if rendered and rendered.results.commit_costs:
-            print_commit_costs(rendered.results.commit_costs, console)
+        if rendered:
+            print_table(commit_cost.table(rendered.results.commit_costs), console)
     written.show(console, json=json)
     return written
 
@@ -175,17 +176,16 @@ def show_searches(
     """Write the page of searches for the highest rate, and print the tables, or JSON."""
     from acidtest.audit import own_journal
     from acidtest.report.search import results
-    from acidtest.report.search_page import write_search_page
-    from acidtest.report.search_terminal import print_searches
+    from acidtest.report.search_report import print_searches, write_search_page
 
-    found = results(journal, waivers, own_journal.compared_searches(journal))
-    written = _written(directory, page, lambda path, drawn: write_search_page(found, path, drawn))
+    searches = results(journal, waivers, own_journal.compared_searches(journal))
+    written = _written(directory, page, lambda path, drawn: write_search_page(searches, path, drawn))
     if json:
-        print(json_.dumps(found.as_json(), indent=2))
+        print(json_.dumps(searches.as_json(), indent=2))
     else:
-        print_searches(found, console)
+        print_searches(searches, console)
     written.show(console, json=json)
-    return found, written
+    return searches, written
 
 
 def _written(directory: Path, asked: Path | None, write: Callable[[Path, list[Picture]], None]) -> Page:
@@ -297,8 +297,8 @@ def _describe(journal: Journal, console: Console, json: bool) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for head in ("column", "type", "unit", "meaning"):
         table.add_column(head, overflow="fold", no_wrap=head == "column")  # names are to be typed
-    for one in export.columns(journal):
-        table.add_row(*map(Text, (one.name, export.TYPES[one.type], one.unit, one.says)))
+    for column in export.columns(journal):
+        table.add_row(*map(Text, (column.name, export.TYPES[column.type], column.unit, column.says)))
     console.print(table)
 
 

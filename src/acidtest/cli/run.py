@@ -73,7 +73,7 @@ def run(
 
 def foretold(journal: Journal, cell: plan.Cell) -> Forecast | None:
     """What the journal lets expect of the held-out size of ``cell``; None where it is there already."""
-    from acidtest.analysis.growth import foretell
+    from acidtest.analysis.growth.held_out import foretell
     from acidtest.journal.models import SIZE
 
     assert cell.size is not None

@@ -70,15 +70,15 @@ def search(
     with stop_signals.leaving(stop_signals.GOES_ON), _watching(console, planned, progress) as watcher:
         devices = Devices.named(use_device or [], erase or [])
         outcome = search_rates(planned, file, out, watcher, progress.decide, retry_failed=retry_failed, devices=devices)
-    found, page = show_searches(outcome.journal, out, console, json=json, waivers=planned.experiment.waive)
-    broken = [line.search.broken for line in found.lines if line.search.broken]
-    if any(one.status == "failed" for one in broken):
+    results, page = show_searches(outcome.journal, out, console, json=json, waivers=planned.experiment.waive)
+    broken = [line.search.broken for line in results.lines if line.search.broken]
+    if any(recording.status == "failed" for recording in broken):
         print("Some runs could not run: see above; --retry-failed runs them again.", file=sys.stderr)
         raise typer.Exit(3)
     if broken:
         print("A run is invalid, and without it nothing can be decided: see above.", file=sys.stderr)
         raise typer.Exit(1)
-    exit_if_severe(found.severe)
+    exit_if_severe(results.severe)
     if page.unwritten:
         raise typer.Exit(MachineLacks.exit_code)
 
@@ -159,7 +159,7 @@ class _Progress:
     """Decides as the report will read it, and remembers what has been seen."""
 
     def __init__(self, planned: Plan) -> None:
-        from acidtest.analysis.search import Asked, judge_of
+        from acidtest.analysis.search.recorded import Asked, judge_of
 
         self._asked = Asked.of(planned.experiment.model_dump(mode="json"))
         self._judge = judge_of(self._asked)
@@ -172,15 +172,15 @@ class _Progress:
 
     def decide(self, recordings: Sequence[Recording]) -> Wanted | None:
         """The next run of the combination that ``recordings`` are of."""
-        from acidtest.analysis.search import replayed
+        from acidtest.analysis.search.recorded import replayed
         from acidtest.conductor.search import Wanted
 
-        found = replayed(recordings, self._asked, self._judge)
+        replay = replayed(recordings, self._asked, self._judge)
         if recordings:
-            self._held[str(found.levels)] = len(recordings)
-        if found.next is None:
+            self._held[str(replay.levels)] = len(recordings)
+        if replay.next is None:
             return None
-        return Wanted(found.next.rate_per_s, found.next.number, len(found.taken) + 1, found.least_left)
+        return Wanted(replay.next.rate_per_s, replay.next.number, len(replay.taken) + 1, replay.least_left)
 
     def said(self, recording: Recording) -> str:
         """What a run has shown; "" of one that has no result."""

@@ -63,23 +63,18 @@ def trace(
     leaves = stop_signals.GOES_ON if out is not None else stop_signals.NOTHING_KEPT
     with stop_signals.leaving(leaves), _directory(out) as where, watching(console) as watcher:
         outcome = run(chosen, file, where, watcher, devices=devices)
-    order = {one.id: position for position, one in enumerate(chosen.combinations())}
-    recordings = sorted(
-        (one for one in outcome.journal.recordings if one.cell in order), key=lambda one: order[one.cell]
-    )
+    by_cell = {recording.cell: recording for recording in outcome.journal.recordings}
+    recordings = [by_cell[cell.id] for cell in chosen.combinations() if cell.id in by_cell]
     if json:
-        print(
-            json_.dumps(
-                {"experiment": planned.experiment.name, "cells": [as_json(one) for one in recordings]}, indent=2
-            )
-        )
+        cells = [as_json(recording) for recording in recordings]
+        print(json_.dumps({"experiment": planned.experiment.name, "cells": cells}, indent=2))
     else:
-        for one in recordings:
-            print_calls(one, console)
-    if any(one.status == "failed" for one in recordings):
+        for recording in recordings:
+            print_calls(recording, console)
+    if any(recording.status == "failed" for recording in recordings):
         print("Some combinations could not run: see above.", file=sys.stderr)
         raise typer.Exit(3)
-    if any(one.status == "invalid" or _lost(one) for one in recordings):
+    if any(recording.status == "invalid" or _lost(recording) for recording in recordings):
         print("Some combinations are invalid, or events were lost: see above.", file=sys.stderr)
         raise typer.Exit(1)
 
@@ -116,18 +111,18 @@ def _few(asked: experiment.Experiment, transactions: int) -> plan.Plan:
 def _chosen(planned: plan.Plan, engines: list[str], cells: list[str]) -> plan.Plan:
     from acidtest.engine import catalogue
 
-    known = {one.engine for one in planned.cells}
+    known = {cell.engine for cell in planned.cells}
     for name in engines:
         if name not in known:
             raise catalogue.unknown("--engine", name, sorted(known))
-    combinations = {one.combination for one in planned.cells}
+    combinations = {cell.combination for cell in planned.cells}
     wanted = {name.partition("#")[0] for name in cells}
     for name in wanted - combinations:
         raise BadInput(not_among("--cell", name, sorted(combinations)))
     kept = tuple(
-        one
-        for one in planned.cells
-        if (not engines or one.engine in engines) and (not wanted or one.combination in wanted)
+        cell
+        for cell in planned.cells
+        if (not engines or cell.engine in engines) and (not wanted or cell.combination in wanted)
     )
     if not kept:
         raise BadInput("--engine and --cell together leave nothing to run", "leave one of them out")
@@ -137,15 +132,15 @@ def _chosen(planned: plan.Plan, engines: list[str], cells: list[str]) -> plan.Pl
 def _refuse_unseen(chosen: plan.Plan, file: Path) -> None:
     """Raise BadInput where calls of a combination cannot be seen from here, however the experiment asks."""
     servers = chosen.experiment.servers
-    unseen = list(dict.fromkeys(one.engine for one in chosen.cells if one.engine in servers))
+    unseen = list(dict.fromkeys(cell.engine for cell in chosen.cells if cell.engine in servers))
     if unseen:
-        seen = next((one.engine for one in chosen.cells if one.engine not in servers), None)
+        seen = next((cell.engine for cell in chosen.cells if cell.engine not in servers), None)
         instead = f"leave it out with --engine {seen}" if seen else "to see calls, trace an engine that acidtest starts"
         raise BadInput(
             f"trace: {unseen[0]} is a server by URL, and only calls of an engine that acidtest starts can be watched",
             f"acidtest run {shlex.quote(str(file))} --out DIR tells what sessions of a PostgreSQL wait for; {instead}",
         )
-    if any(one.place.kind in ("guest", "machine") for one in chosen.cells):
+    if any(cell.place.kind in ("guest", "machine") for cell in chosen.cells):
         raise BadInput(
             "trace: calls that an engine makes in a virtual machine cannot be watched from outside",
             "give another place, or leave those combinations out with --cell",

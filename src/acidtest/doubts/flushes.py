@@ -66,7 +66,6 @@ class Judgement:
 
 
 def judge_recording(recording: ProbeRecording) -> Judgement:
-    """Judge what a probe found."""
     timings: dict[FlushMethod, Timing] = {}
     for number, row in enumerate(recording.rows):
         if (row.pattern, row.writers) == ("overwrite", 1) and (probed := recording.of(number)):
@@ -291,7 +290,6 @@ def _of_turning(
 
 
 def label(method: FlushMethod) -> str:
-    """As a person writes it."""
     return {
         "plain": "write",
         "sync_file_range": "sync_file_range",
@@ -302,7 +300,6 @@ def label(method: FlushMethod) -> str:
 
 
 def figure(value: float | None) -> str:
-    """Three significant digits."""
     if value is None:
         return "–"
     return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:#.3g}".rstrip(".")

@@ -13,7 +13,7 @@ from acidtest.analysis import database, hosts, samples
 from acidtest.analysis.database import StatisticsBySize
 from acidtest.analysis.hosts import Hosts
 from acidtest.analysis.samples import Row
-from acidtest.analysis.search import Search, searches, varying
+from acidtest.analysis.search.recorded import Search, searches, varying
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.doubts import rules, unchecked
 from acidtest.finding import Evidence, Finding, Rule, Unchecked, rules_of

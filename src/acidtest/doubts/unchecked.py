@@ -7,7 +7,7 @@ from math import ceil
 
 from acidtest import workload
 from acidtest.analysis.expected_loss import PLUG
-from acidtest.analysis.growth import size_text
+from acidtest.analysis.growth.answer import size_text
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import HELD, Survival, said_of_cut, survivals
 from acidtest.finding import Unchecked, listed
@@ -52,8 +52,7 @@ def _survival(writing: Sequence[Recording], cuts: Sequence[Recording]) -> Iterat
 
 
 def _of(recording: Recording) -> tuple[str, str]:
-    engine = recording.levels.get("engine") or (recording.engine.id if recording.engine else "")
-    return engine, recording.durability
+    return recording.engine_id, recording.durability
 
 
 def _flushes(writing: Sequence[Recording]) -> Iterator[Unchecked]:
@@ -133,8 +132,8 @@ def of_cuts(recordings: Sequence[Recording]) -> list[Unchecked]:
     made = [one for one in recordings if one.status == "done" and one.cut is not None]
     if not made:
         return []
-    told = [*_moments(survivals(made)), *_ways(made), *_work(made), *_checks(made), *_speed(made)]
-    return [*told, _elsewhere(made)]
+    unchecked = [*_moments(survivals(made)), *_ways(made), *_work(made), *_checks(made), *_speed(made)]
+    return [*unchecked, _elsewhere(made)]
 
 
 def may_still_lose(cuts: int) -> float:
@@ -167,9 +166,9 @@ def _unexercised(rows: Sequence[Survival]) -> Iterator[Unchecked]:
         for kind, (done, of) in (row.exercised or {}).items():
             before = left.get(kind, (0, 0))
             left[kind] = before[0] + of - done, before[1] + of
-    if told := [f"{kind} at {never:,} of {of:,}" for kind, (never, of) in left.items() if never]:
+    if kinds := [f"{kind} at {never:,} of {of:,}" for kind, (never, of) in left.items() if never]:
         yield Unchecked(
-            f"the loss of pending blocks, of each kind at each flush: {listed(told)}", "no crash state lacks any there"
+            f"the loss of pending blocks, of each kind at each flush: {listed(kinds)}", "no crash state lacks any there"
         )
 
 
@@ -179,18 +178,18 @@ def _states(row: Survival) -> str:
     The lot draws at each moment in turn, so that no loss in so many draws bounds the mean of the moments' shares as it
     bounds one share: the product of 1 - p is at most (1 - mean p) to the power of their number.
     """
-    told = f"{counted(row.states, 'crash state')} without a loss"
+    sentence = f"{counted(row.states, 'crash state')} without a loss"
     if row.images is not None and row.legal_log10 is not None:
         most = images_at_most(row.legal_log10)
-        told += f", {row.images:,} of at most {most} that cuts during the load could leave"
+        sentence += f", {row.images:,} of at most {most} that cuts during the load could leave"
     if row.states_drawn:
         share = 100 * may_still_lose(row.states_drawn)
-        told += f"; of such as are drawn by lot up to {share:.2g} % may still lose something, at 95 %"
+        sentence += f"; of such as are drawn by lot up to {share:.2g} % may still lose something, at 95 %"
     if row.states_drawn and row.drawn_outcomes_once:
         # Good, Biometrika 40 (1953) 237: of the draws to come, those that bring what has not come up before.
         unseen = 100 * row.drawn_outcomes_once / row.states_drawn
-        told += f", and about {unseen:.2g} % bring recovery to an end that has not come up yet"
-    return told
+        sentence += f", and about {unseen:.2g} % bring recovery to an end that has not come up yet"
+    return sentence
 
 
 def images_at_most(legal_log10: float) -> str:

@@ -338,8 +338,8 @@ def _servers(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
             with reading.gather():
                 if not reading.check_name(f"servers.{cut(name)}", name, SHOWN):
                     continue
-                if server := server_table(reading, f"servers.{cut(name)}", name, table):
-                    servers[name] = server
+                if entry := server_table(reading, f"servers.{cut(name)}", name, table):
+                    servers[name] = entry
     return servers
 
 
@@ -347,14 +347,14 @@ def _builds(reading: Reading, written: dict[str, Any], servers: Collection[str])
     """The builds at paths, by name, those that are sound."""
     builds: dict[str, Any] = {}
     with reading.gather():
-        for name, given in reading.table("engines", written.get("engines", {})).items():
+        for name, table in reading.table("engines", written.get("engines", {})).items():
             with reading.gather():
                 key = f"engines.{cut(name)}"
                 if not reading.check_name(key, name, BUILD):
                     continue
                 if name in servers:
                     raise reading.bad(f"{key}: servers.{name} has this name too", "name one of them otherwise")
-                if build := _build(reading, key, given):
+                if build := _build(reading, key, table):
                     builds[name] = build
     return builds
 

@@ -109,8 +109,9 @@ def server_table(reading: Reading, key: str, name: str, given: Any) -> dict[str,
     if isinstance(schema := table.get("schema"), str):
         reading.check_name(f"{key}.schema", schema, SCHEMA)
     named = (name, FIRST_SERVER) if name == INSPECTED else (name,)
-    told = (os.environ.get(f"ACIDTEST_PASSWORD_{one.upper()}") for one in named)
-    password = unquote(url.password) if url.password else next((one for one in told if one is not None), None)
+    variables = [f"ACIDTEST_PASSWORD_{owner.upper()}" for owner in named]
+    passwords = [os.environ[variable] for variable in variables if variable in os.environ]
+    password = unquote(url.password) if url.password else next(iter(passwords), None)
     return {
         "family": family.name,
         "host": host,
@@ -186,8 +187,8 @@ def _tls(where: str, family: str, parameters: Mapping[str, str], host: str) -> T
     if certificate is None and key is None:
         return Tls(ca=ca, identity=None)
     if certificate is None or key is None:
-        one, other = (words.certificate, words.key) if key is None else (words.key, words.certificate)
-        raise BadInput(f"{where}: {one}: needs {other}", f"add {other}=FILE (PEM)")
+        parameter, missing = (words.certificate, words.key) if key is None else (words.key, words.certificate)
+        raise BadInput(f"{where}: {parameter}: needs {missing}", f"add {missing}=FILE (PEM)")
     return Tls(ca=ca, identity=Identity(certificate=certificate, key=key))
 
 

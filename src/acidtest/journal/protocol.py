@@ -1,4 +1,4 @@
-"""The JSON both halves speak: the twin of ``rig/protocol/src/lib.rs``, which is the specification.
+"""The JSON of both halves: the twin of ``rig/protocol/src/lib.rs``, which is the specification.
 
 The lab writes one :class:`Job` to the rig's standard input and reads one event a line from its standard output.
 A test feeds the rig's own samples of every type through these models, field by field.
@@ -26,7 +26,7 @@ class Message(BaseModel):
 
 
 class Target(Message):
-    """Where the rig opens its sessions. Each engine's package has its kind of it, which ``engine`` tells."""
+    """Where the rig opens its sessions. Each engine's package has its kind of it, named by ``engine``."""
 
     engine: str
 
@@ -40,7 +40,7 @@ class Identity(Message):
 
 class Tls(Message):
     """That a session with a server is encrypted. With ``ca``, the path of a PEM file, the server's certificate must be
-    signed by one of those and be made out to the host's name; without it whoever answers is taken for the server."""
+    signed by one of those and be made out to the host's name; without it any answer is taken for the server's."""
 
     ca: str | None
     identity: Identity | None
@@ -918,29 +918,7 @@ Event = Annotated[
     Field(discriminator="event"),
 ]
 
-EVENT: TypeAdapter[
-    Hello
-    | Settings
-    | Progress
-    | Loaded
-    | Checked
-    | Ready
-    | Result
-    | Shared
-    | Observed
-    | Begins
-    | Counted
-    | Sampled
-    | Maintained
-    | Replayed
-    | Probed
-    | Refused
-    | Surveyed
-    | Answered
-    | Pages
-    | Failed
-    | Done
-] = TypeAdapter(Event, config=DEFERRED)
+EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=DEFERRED)
 
 
 # ------------------------------------------------------------------------------- lab <-> the simulated disk
@@ -1112,6 +1090,4 @@ class DiskFailed(Message):
 
 DiskAnswer = Annotated[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed, Field(discriminator="answer")]
 
-DISK_ANSWER: TypeAdapter[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed] = TypeAdapter(
-    DiskAnswer, config=DEFERRED
-)
+DISK_ANSWER: TypeAdapter[DiskAnswer] = TypeAdapter(DiskAnswer, config=DEFERRED)

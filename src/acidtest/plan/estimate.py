@@ -58,15 +58,15 @@ def time_left(remaining: Sequence[Cell], finished: Sequence[tuple[Cell, float]])
     length is set in seconds, as much more as those did that have run; where it is set as a count, as many times that.
     """
     own: dict[str, list[float]] = defaultdict(list)
-    more: list[float] = []
-    times: list[float] = []
+    beyond: list[float] = []
+    ratios: list[float] = []
     for cell, seconds in finished:
         own[cell.combination].append(seconds)
         if cell.workload.duration_s is not None:
-            more.append(seconds - cell_seconds(cell))
+            beyond.append(seconds - cell_seconds(cell))
         else:
-            times.append(seconds / cell_seconds(cell))
-    added, scale = median(more or [0.0]), median(times or [1.0])
+            ratios.append(seconds / cell_seconds(cell))
+    added, scale = median(beyond or [0.0]), median(ratios or [1.0])
     total = ASSUMED_BOOT_S * len({cell.combination for cell in remaining if _is_machine(cell)} - own.keys())
     for cell in remaining:
         if cell.combination in own:

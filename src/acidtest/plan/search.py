@@ -107,15 +107,15 @@ def check(plan: Plan, where: str, problems: Problems) -> None:
 
 def notes(plan: Plan) -> list[str]:
     """What a user must know of his search before it begins."""
-    told = []
+    sentences = []
     if plan.experiment.repetitions < 5:
-        told.append(
+        sentences.append(
             f"A rate is confirmed by {counted(plan.experiment.repetitions, 'run')}: with fewer than five there is no "
             "interval, and the answer is a first look."
         )
     if any((cell.workload.duration_s or 0) < LONG_ENOUGH_S for cell in plan.combinations()):
-        told.append(
+        sentences.append(
             f"Runs of less than {LONG_ENOUGH_S:.0f} s cannot tell whether a queue grows: give duration_s more for an "
             "answer to rely on."
         )
-    return told
+    return sentences

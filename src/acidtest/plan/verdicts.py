@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from acidtest.analysis.pairs import enough_repetitions, largest_family
-from acidtest.analysis.samples import Planned
+from acidtest.analysis.pairs import Planned, enough_repetitions, largest_family
 from acidtest.plan.cells import Plan
 from acidtest.words import counted
 

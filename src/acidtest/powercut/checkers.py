@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from acidtest.analysis.verdicts import merge
+from acidtest.analysis.survival import merge
 from acidtest.families import FAMILIES
 from acidtest.journal.models import Verdict
 from acidtest.powercut.commit_accounting import missing_examples, partial_examples

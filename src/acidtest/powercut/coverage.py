@@ -10,7 +10,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acidtest.analysis.verdicts import WORST_FIRST, merge
+from acidtest.analysis.survival import WORST_FIRST, merge
 from acidtest.conductor.watcher import Exploring
 from acidtest.journal.models import Explored, FailingState, RecoveryOutcome, States, Verdict
 from acidtest.plan import Cell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from acidtest.analysis.full_speed import NEEDED_S
+from acidtest.analysis.recovery import NEEDED_S
 from acidtest.plan import Cell
 
 

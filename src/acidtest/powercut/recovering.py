@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from acidtest.analysis.full_speed import SECOND_NS, Before, after, back_at
+from acidtest.analysis.recovery import SECOND_NS, Before, after, back_at
 from acidtest.errors import CellFailed
 from acidtest.journal.models import RecoveryTimes
 from acidtest.powercut.load import FIRST_S, Load

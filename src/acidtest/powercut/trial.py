@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acidtest.analysis import disk_log, full_speed
+from acidtest.analysis import disk_log
+from acidtest.analysis.recovery import before
 from acidtest.conductor.fatal_errors import why_failed
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
@@ -344,7 +345,7 @@ class Trial:
                 None if self._engine.embedded else lambda: self.instance.start(self._ledger),
                 lambda: self.loaded(cell),
                 limit_s,
-                full_speed.before(acknowledged, evidence.cut_ns),
+                before(acknowledged, evidence.cut_ns),
                 mount_s=recovery.seconds,
                 clean_mount_s=evidence.clean_mount_s,
                 clean_start_s=evidence.clean_start_s,

@@ -62,8 +62,8 @@ def shared(answers: Answers) -> tuple[str, ...]:
 
 def breaking(engines: Sequence[Chosen]) -> dict[str, list[str]]:
     """By level, weakest first, the engines whose database may break there, as the level alone sets them."""
-    risks = {name: [one.id for one in engines if name in one.levels and _breaks(one, name)] for name in LEVELS}
-    return {name: ids for name, ids in risks.items() if ids}
+    by_level = {name: [one.id for one in engines if name in one.levels and _breaks(one, name)] for name in LEVELS}
+    return {name: ids for name, ids in by_level.items() if ids}
 
 
 def breaking_said(answers: Answers, levels: Sequence[str]) -> str:
@@ -86,13 +86,13 @@ def whole(engine: Chosen) -> Chosen:
 
 def levels_said(answers: Answers, levels: Sequence[str]) -> str:
     """What these durability levels are."""
-    said = {
+    meanings = {
         "none": "none: the engine still has it in its own hands (PostgreSQL: synchronous_commit = off).",
         "os": "os: it was handed to the operating system (PostgreSQL: fsync = off).",
         "drive": "drive: it was flushed to the drive.",
     }
     where = breaking_said(answers, levels) + " acidtest help docs/DURABILITY.md has each engine's settings."
-    return "Where a commit is when it is acknowledged. " + " ".join(said[level] for level in levels) + where
+    return "Where a commit is when it is acknowledged. " + " ".join(meanings[level] for level in levels) + where
 
 
 def lacking(answers: Answers, levels: Sequence[str]) -> tuple[Table, ...]:

@@ -61,12 +61,14 @@ def _matching(asked: list[str]) -> Found:
     if not asked:
         return Found()
     of_any = tuple(key for key in keys() if asked[0] == "workload" and asked[1:] == [key.bare] and key.workloads)
-    found = tuple(table for table in tables() if _is_table(table.path, asked))
+    of_tables = tuple(table for table in tables() if _is_table(table.path, asked))
     if of_any:
-        return Found(of_any, found)
+        return Found(of_any, of_tables)
     # What a table says for the key that holds it need not be said twice.
-    told = [key for key in keys() if _is_key(key.path, asked) and not any(t.says.startswith(key.says) for t in found)]
-    return Found(tuple(told), found)
+    named = [
+        key for key in keys() if _is_key(key.path, asked) and not any(t.says.startswith(key.says) for t in of_tables)
+    ]
+    return Found(tuple(named), of_tables)
 
 
 def _is_key(path: tuple[str, ...], asked: list[str]) -> bool:

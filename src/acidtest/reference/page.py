@@ -13,8 +13,8 @@ FRAME = Path(__file__).with_name("page.md")  # all but the tables
 
 def text() -> str:
     """The whole page."""
-    told = "\n".join(line for table in tables() for line in _table(table)).rstrip()
-    return FRAME.read_text(encoding="utf-8").replace("{{tables}}", told)
+    lines = "\n".join(line for table in tables() for line in _table(table)).rstrip()
+    return FRAME.read_text(encoding="utf-8").replace("{{tables}}", lines)
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -1,20 +1,21 @@
-"""An engine's system calls in a terminal: its files, each commit in figures, one commit line by line."""
+"""An engine's system calls: of a commit in figures, its files, one commit line by line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from acidtest.analysis.calls import FileUse, role, uses
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import Recording
 from acidtest.journal.protocol import ObservedCalls, ObservedLine, Spread, TypicalCommit
+from acidtest.report.line import Line
 from acidtest.report.numbers import number
 from acidtest.report.statements import print_statements
+from acidtest.report.table import Cell, Column, Table, print_table
 from acidtest.words import counted
 
 TIED = {
@@ -48,53 +49,105 @@ def print_calls(recording: Recording, console: Console) -> None:
     )
     if calls.commits == 0:
         return
-    files = uses(calls, recording.engine.known_as if recording.engine else "")
+    files = _uses(recording)
     console.print()
-    console.print(_files([use for use in files if use.touched], calls.commits))
+    print_table(files_table(recording), console)
     _print_others([use for use in files if not use.touched], console)
     for sentence in hints(recording):
         console.print(Text(sentence))
     _print_storage(calls, console)
     _print_commit(calls, console)
     if calls.typical:
-        _print_typical(calls.typical, console)
+        console.print()
+        console.print(heading(calls.typical))
+        print_table(typical_table(calls.typical), console)
     if recording.traced_statements:
         print_statements(recording.traced_statements, console)
 
 
-def _grid(*columns: tuple[str, str]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name, justify in columns:
-        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    return table
+def _uses(recording: Recording) -> list[FileUse]:
+    """None where no commit was seen."""
+    calls = recording.calls
+    return [] if calls is None or not calls.commits else uses(calls, recording.known_as)
 
 
-def _files(files: Sequence[FileUse], commits: int) -> Table:
-    table = _grid(
-        ("file", "left"), ("role", "left"), ("opened with", "left"), ("writes", "right"), ("bytes", "right"),
-        ("flushes", "left"), ("µs each", "right"), ("reads", "right"),
-    )  # fmt: skip
-    table.caption = "writes, bytes, flushes and reads: for each commit, on average"
-    table.caption_justify = "left"
-    for use in files:
-        table.add_row(*file_row(use, commits))
-    return table
+def files_table(recording: Recording) -> Table:
+    """The files that were written or flushed, with what befell them for one commit."""
+    commits = recording.calls.commits if recording.calls else 0
+
+    def flushes(use: FileUse) -> str:
+        kinds = ", ".join(f"{number(count / commits)} {how}" for how, count in sorted(use.flushes.items()))
+        submitted = f"{number(use.submitted / commits)} handed over unseen" if use.submitted else ""
+        return kinds or submitted or "none"
+
+    columns = [
+        Column("file", lambda use: use.path, right=False),
+        Column("role", lambda use: use.role, right=False),
+        Column("opened with", lambda use: " or ".join(use.flags), right=False),
+        Column("writes", lambda use: number(use.writes / commits)),
+        Column("bytes", lambda use: number(use.write_bytes / commits)),
+        Column("flushes", flushes, right=False),
+        Column("µs each", lambda use: number(use.flush_us / use.flush_count) if use.flush_count else ""),
+        Column("reads", lambda use: number(use.reads / commits)),
+    ]
+    what = "rites, bytes, flushes and reads: for each commit, on average"
+    touched = [use for use in _uses(recording) if use.touched]
+    return Table(columns, touched, "files", caption=f"W{what}", explained=f"w{what}")
 
 
-def file_row(use: FileUse, commits: int) -> tuple[str, ...]:
-    """Path, role, flags; then of one commit writes, bytes, flushes by kind, µs of each flush, reads."""
-    flushes = ", ".join(f"{number(count / commits)} {how}" for how, count in sorted(use.flushes.items()))
-    submitted = f"{number(use.submitted / commits)} handed over unseen" if use.submitted else ""
-    return (
-        use.path,
-        use.role,
-        " or ".join(use.flags),
-        number(use.writes / commits),
-        number(use.write_bytes / commits),
-        flushes or submitted or "none",
-        number(use.flush_us / use.flush_count) if use.flush_count else "",
-        number(use.reads / commits),
+def typical_table(typical: TypicalCommit) -> Table:
+    """One commit, line by line."""
+
+    def column(head: str, text: Callable[[ObservedLine], str], right: bool = True) -> Column:
+        return Column(head, lambda line: Cell(text(line), "" if line.layer == "call" else "soft"), right)
+
+    def call(line: ObservedLine) -> str:
+        what = (
+            f"{LAYERS[line.layer]}: {line.what}"
+            if line.layer in LAYERS
+            else " ".join(filter(None, (line.what, line.how)))
+        )
+        return what + (f": {line.error}" if line.error else "")
+
+    columns = [
+        column("at µs", lambda line: f"{line.at_us:,.1f}"),
+        column("thread", lambda line: line.who, right=False),
+        column("call", call, right=False),
+        column("file", lambda line: line.path or "", right=False),
+        column("offset", lambda line: "" if line.offset is None else f"{line.offset:,}"),
+        column("bytes", lambda line: "" if line.bytes is None else f"{line.bytes:,}"),
+        column("took µs", lambda line: "" if line.lasted_us is None else f"{line.lasted_us:,.1f}"),
+    ]
+    left_out = f"{counted(typical.left_out, 'more line is', 'more lines are')} left out."
+    notes = [of_others(typical), left_out if typical.left_out else ""]
+    return Table(columns, shown_lines(typical), "commit", notes=[*filter(None, notes)])
+
+
+def of_commits(lines: Sequence[Line]) -> Table:
+    """The calls of a commit, of the rows that were watched."""
+    watched = [line for line in lines if line.calls]
+    columns = [
+        Column("row", lambda line: line.label, right=False),
+        Column("commits seen", lambda line: f"{line.calls.commits:,}"),
+        Column("writes", lambda line: number(line.calls.writes)),
+        Column("bytes", lambda line: number(line.calls.bytes)),
+        Column("flushes", lambda line: number(line.calls.flushes)),
+        Column(
+            "by kind, on average",
+            lambda line: ", ".join(f"{number(count)} {kind}" for kind, count in line.calls.by_kind.items()) or "none",
+            right=False,
+        ),
+        Column("µs in flushes", lambda line: number(line.calls.flush_us)),
+        Column("events lost", lambda line: Cell(f"{line.calls.dropped:,}", "bad" if line.calls.dropped else "")),
+    ]
+    average = any(line.calls.average for line in watched if line.calls)
+    inseparable = ", or the average over all where the calls of several terminals of a server cannot be separated"
+    explained = (
+        f"What the engine asked of the operating system: of one commit, the median{inseparable if average else ''}. A "
+        "write that is durable when it returns (O_DSYNC) counts as a flush too. Runs that are watched are slower than "
+        "others."
     )
+    return Table(columns, watched, "calls", page_title="Calls of a commit", page_explained=explained)
 
 
 def _print_others(files: Sequence[FileUse], console: Console) -> None:
@@ -107,17 +160,16 @@ def _print_others(files: Sequence[FileUse], console: Console) -> None:
 
 def hints(recording: Recording) -> list[str]:
     """What the engine told the kernel about its files since its sessions opened: hints, and what it has mapped."""
-    calls = recording.calls
-    if calls is None or not calls.commits:
+    if recording.calls is None or not recording.calls.commits:
         return []
-    files = uses(calls, recording.engine.known_as if recording.engine else "")
-    told = [f"{use.path} ({use.role}): {_counts(use.hints)}" for use in files if use.hints]
+    files = _uses(recording)
+    hinted = [f"{use.path} ({use.role}): {_counts(use.hints)}" for use in files if use.hints]
     mapped = [
         f"{use.path} ({use.role}): {_counts(use.mappings)}" for use in files if use.mappings and use.role != "other"
     ]
     return [
-        f"Hints to the kernel: {'; '.join(told)}."
-        if told
+        f"Hints to the kernel: {'; '.join(hinted)}."
+        if hinted
         else "No hint to the kernel was seen: no fadvise, madvise or readahead on a file.",
         *([f"Mapped into memory, so that reads and writes of it are no calls: {'; '.join(mapped)}."] if mapped else []),
     ]
@@ -166,22 +218,6 @@ def _print_commit(calls: ObservedCalls, console: Console) -> None:
     )
 
 
-def _print_typical(typical: TypicalCommit, console: Console) -> None:
-    console.print()
-    console.print(heading(typical))
-    table = _grid(
-        ("at µs", "right"), ("thread", "left"), ("call", "left"), ("file", "left"), ("offset", "right"),
-        ("bytes", "right"), ("took µs", "right"),
-    )  # fmt: skip
-    for line in shown_lines(typical):
-        table.add_row(*line_row(line), style="" if line.layer == "call" else "dim")
-    console.print(table)
-    if others := of_others(typical):
-        console.print(others)
-    if typical.left_out:
-        console.print(f"{counted(typical.left_out, 'more line is', 'more lines are')} left out.")
-
-
 def heading(typical: TypicalCommit) -> str:
     asked = f", the commit asked for at {number(typical.commit_at_us)} µs" if typical.commit_at_us else ""
     return (
@@ -222,28 +258,12 @@ def _of_another(line: ObservedLine, typical: TypicalCommit) -> bool:
     return line.who not in engine and not name.startswith(KERNELS)
 
 
-def line_row(line: ObservedLine) -> tuple[str, ...]:
-    """When, thread, call, file, offset, bytes, how long."""
-    what = (
-        " ".join(filter(None, (line.what, line.how))) if line.layer == "call" else f"{LAYERS[line.layer]}: {line.what}"
-    )
-    return (
-        f"{line.at_us:,.1f}",
-        line.who,
-        what + (f": {line.error}" if line.error else ""),
-        line.path or "",
-        "" if line.offset is None else f"{line.offset:,}",
-        "" if line.bytes is None else f"{line.bytes:,}",
-        "" if line.lasted_us is None else f"{line.lasted_us:,.1f}",
-    )
-
-
 def as_json(recording: Recording) -> dict[str, Any]:
     """The same for programs, each file with its role."""
     calls = recording.calls
     observed = calls.model_dump(mode="json") if calls else None
     for file in observed["files"] if observed else []:
-        file["role"] = role(recording.engine.known_as if recording.engine else "", file["path"])
+        file["role"] = role(recording.known_as, file["path"])
     return {
         "cell": recording.cell,
         "levels": recording.levels,
@@ -256,12 +276,3 @@ def as_json(recording: Recording) -> dict[str, Any]:
             recording.traced_statements.model_dump(mode="json") if recording.traced_statements else None
         ),
     }
-
-
-def touched(recording: Recording) -> list[tuple[str, ...]]:
-    """A row for each file that was written or flushed."""
-    calls = recording.calls
-    if calls is None or not calls.commits:
-        return []
-    files = uses(calls, recording.engine.known_as if recording.engine else "")
-    return [file_row(use, calls.commits) for use in files if use.touched]

@@ -9,13 +9,16 @@ from statistics import median
 from acidtest.analysis import sizes
 from acidtest.analysis.latency import curve_ms, values_needed
 from acidtest.analysis.memory import curve
+from acidtest.analysis.summary import Summary
 from acidtest.analysis.survival import Survival
 from acidtest.journal.models import Recording
 from acidtest.report import vega
+from acidtest.report.line import Line, Load
 from acidtest.report.looks import GREEN, ORANGE, RED, Key, Keys, Look, Looks
 from acidtest.report.numbers import number
-from acidtest.report.pivot import Grid, short
-from acidtest.report.results import Line, Load, Table
+from acidtest.report.pivot import Grid
+from acidtest.report.results import Table
+from acidtest.report.table import short
 from acidtest.report.vega import COLOUR, POINT, Chart, Curve, Panel, Row, Spec, layer, plot, quantity
 from acidtest.words import counted
 
@@ -39,13 +42,13 @@ def bars(table: Table, looks: Looks) -> Chart | None:
         return Chart((), notes=(f"No bars of {rows_all}: at most {BARS_MAX} are drawn, the table has all.",))
     at, left, right, step = vega.places([line.label for line in lines], [number(line.goodput.median) for line in lines])
     rows = [
-        _who(line, looks) | {"place": value, "rate": line.goodput.median, **_bounds(line)}
+        _who(line, looks) | {"place": value, "rate": line.goodput.median, **bounds(line.goodput)}
         for value, line in zip(at, lines, strict=True)
     ]
     dots = [
         _who(line, looks) | {"place": value, "rate": rate, "repetition": n}
         for value, line in zip(at, lines, strict=True)
-        for n, rate in enumerate(line.row.goodput_per_s(), start=1)
+        for n, rate in enumerate(line.row.goodput_per_s, start=1)
     ]
     y, tip = vega.place(at, left), vega.tooltip("row", rate=",.3r")
     most = max(row[of] for row in (*rows, *dots) for of in ("rate", "high") if of in row)
@@ -54,7 +57,7 @@ def bars(table: Table, looks: Looks) -> Chart | None:
     aside, bare = vega.place(at, right), vega.place(at, None)
     layers = [
         layer("bar", rows, {"x": x, "y": y, "color": COLOUR, "tooltip": tip}, height=15),
-        layer("rule", _bounded(rows), {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": bare}, strokeWidth=2),
+        layer("rule", bounded(rows), {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": bare}, strokeWidth=2),
         layer("circle", dots, {"x": x, "y": aside, "color": COLOUR, "tooltip": tip}, size=26, opacity=0.9,
               stroke="white", strokeWidth=0.5),
     ]  # fmt: skip
@@ -65,11 +68,11 @@ def bars(table: Table, looks: Looks) -> Chart | None:
 def percentiles(table: Table, looks: Looks) -> Chart | None:
     """Latency by percentile, as far as the number of transactions bears it; both axes logarithmic."""
     needed = values_needed(LATENCY_SHARE_MIN)
-    lines, short = _parted(table, lambda line: line.latency.count >= needed)
+    lines, short = _parted(table, lambda line: line.row.latency.count >= needed)
     few = not_drawn("Without a curve", short, f"fewer than {counted(needed, 'transaction')}")
     # 1 / (1 - part): 2 is the median, 10 the 90th, 100 the 99th percentile.
     words = "{2:'p50', 10:'p90', 100:'p99', 1000:'p99.9', 10000:'p99.99', 100000:'p99.999', 1000000:'p99.9999'}"
-    curves = {id(line): [(1 / (1 - part), ms) for part, ms in curve_ms(line.latency)] for line in lines}
+    curves = {id(line): [(1 / (1 - part), ms) for part, ms in curve_ms(line.row.latency)] for line in lines}
     last = max((points[-1][0] for points in curves.values()), default=2.0)
     marks = [2.0, *(10.0**n for n in range(1, 8) if 10**n <= last * 1.05)]
     scale = {"type": "log", "domain": [2, last * 1.05], "nice": False}
@@ -94,7 +97,7 @@ def series(table: Table, looks: Looks) -> Chart | None:
     found: dict[int, list[tuple[float, float]]] = {}
     for line in table.lines:
         at: dict[float, list[float]] = {}
-        for result in line.row.results():
+        for result in line.row.results:
             for second in result.series:
                 if second.length_s > 0.2:
                     at.setdefault(second.at_s, []).append(second.committed / second.length_s)
@@ -254,7 +257,7 @@ def grid(grid: Grid, relative: bool, unit: str, looks: Looks) -> Chart:
     layers = [
         layer("rule", [{"base": one} for one in even], {"x": {"field": "base", "type": "quantitative"}},
               strokeDash=[4, 3], opacity=0.6),
-        layer("rule", _bounded(rows), {**encoded, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": COLOUR},
+        layer("rule", bounded(rows), {**encoded, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": COLOUR},
               strokeWidth=2),
         layer("point", rows, {**encoded, "x": x, **POINT, "tooltip": tip}, size=60, opacity=1),
     ]  # fmt: skip
@@ -354,12 +357,12 @@ def _who(line: Line | Load, looks: Looks) -> Row:
     return looks.of(line.levels).fields | {"row": line.label}
 
 
-def _bounds(line: Line) -> Row:
-    bounds = line.goodput.interval
-    return {"low": bounds.low, "high": bounds.high} if bounds else {}
+def bounds(summary: Summary) -> Row:
+    """The ends of its interval; nothing where it has none."""
+    return {"low": summary.interval.low, "high": summary.interval.high} if summary.interval else {}
 
 
-def _bounded(rows: Sequence[Row]) -> list[Row]:
+def bounded(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.get("low") is not None]
 
 
@@ -370,7 +373,6 @@ def _legend(
 
 
 def not_drawn(what: str, names: Sequence[str], why: str) -> tuple[str, ...]:
-    """One sentence, or none."""
     if not names:
         return ()
     more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""

@@ -1,26 +1,22 @@
-"""Speed, calls and survival of each row side by side: the columns of the table, and the picture."""
+"""Speed, calls and survival of each row side by side: the table, and the picture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.commit_cost import APART, CommitCost
+from acidtest.analysis.pairs import levels_text
 from acidtest.analysis.summary import median
-from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.report import charts
 from acidtest.report.numbers import number
-from acidtest.report.survival_table import worst_text
+from acidtest.report.survival_table import verdict, worst_text
+from acidtest.report.table import NOTHING, Cell, Column, Table, of_levels
 from acidtest.report.vega import Chart
 from acidtest.workload import transactions
 
-
-@dataclass(frozen=True)
-class Column:
-    head: str
-    text: Callable[[CommitCost], str]
-    drop: int = 0  # as of ``fitted.Column``
+TRACED = "writes, flushes and the time in them: of one commit, as acidtest trace counts them."
 
 
 def varied(costs: Sequence[CommitCost]) -> list[str]:
@@ -29,16 +25,12 @@ def varied(costs: Sequence[CommitCost]) -> list[str]:
     return [f for f in names if len({cost.row.levels[f] for cost in costs}) > 1] or ["engine", "durability"]
 
 
-def name(cost: CommitCost, factors: Sequence[str]) -> str:
-    return ", ".join(level for f in factors if (level := cost.row.levels[f]) != NOT_APPLICABLE)
-
-
-def columns(costs: Sequence[CommitCost]) -> list[Column]:
+def _columns(costs: Sequence[CommitCost]) -> list[Column]:
     """Those that some row has a figure for. Speeds are medians of the repetitions."""
     shown: list[Column] = []
     if any(cost.row.by_count for cost in costs):
         shown.append(Column(_seconds_head(costs), lambda p: number(p.seconds)))
-    shown.append(Column("commits/s", lambda p: number(median(p.row.goodput_per_s())), drop=2))
+    shown.append(Column("commits/s", lambda p: number(median(p.row.goodput_per_s)), drop=2))
     if any(cost.calls for cost in costs):
         shown += [
             Column("writes", lambda p: _of(p.calls, lambda calls: number(calls.writes))),
@@ -51,6 +43,40 @@ def columns(costs: Sequence[CommitCost]) -> list[Column]:
             Column("worst loss", lambda p: worst_text(p.survival) if p.survival else "–", drop=1),
         ]
     return shown
+
+
+def table(costs: Sequence[CommitCost]) -> Table:
+    """Without rows where nothing stands beside the speeds."""
+    cut, watched = any(cost.survival for cost in costs), any(cost.calls for cost in costs)
+    columns = _columns(costs)
+    if cut:
+        columns += [
+            Column("power cuts", lambda of: verdict(of.survival) if of.survival else "", right=False, only="terminal"),
+            Column("power cuts", _verdict_on_page, right=False, only="page"),
+        ]
+    explained = "Speeds are medians of the runs."
+    if watched:
+        explained += (
+            " Writes, flushes and the time in them are what the engine asked of the operating system for one commit, "
+            "in a run that was watched; “≥” where events were lost."
+        )
+    if cut:
+        explained += (
+            " “Survived” counts the power cuts of the same levels: their commits are those of the workload numbered, "
+            "which can be found again."
+        )
+    return Table(
+        of_levels(varied(costs), columns, lambda cost: cost.row.levels),
+        costs,
+        "commit-cost",
+        f"What a commit costs{', and what it is worth' if cut else ''}",
+        explained=TRACED if watched else "",
+        page_explained=explained,
+    )
+
+
+def _verdict_on_page(cost: CommitCost) -> Cell:
+    return Cell(cost.survival.verdict, cost.survival.verdict) if cost.survival else Cell(NOTHING)
 
 
 def _seconds_head(costs: Sequence[CommitCost]) -> str:
@@ -70,7 +96,10 @@ def picture(costs: Sequence[CommitCost]) -> Chart | None:
     """Of those that were both timed and cut, each repetition in the colour of the verdict."""
     factors = varied(costs)
     named = [
-        (name(cost, factors), replace(cut, speeds=tuple((cut.verdict, rate) for rate in cost.row.goodput_per_s())))
+        (
+            levels_text(cost.row.levels, factors),
+            replace(cut, speeds=tuple((cut.verdict, rate) for rate in cost.row.goodput_per_s)),
+        )
         for cost in costs
         if (cut := cost.survival) is not None
     ]

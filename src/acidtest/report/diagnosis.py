@@ -91,7 +91,6 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether a cell could not run."""
         return any(one.status == "failed" for one in self.bad)
 
     @property
@@ -106,7 +105,6 @@ class Report:
 
     @property
     def subject(self) -> str:
-        """What it is a diagnosis of."""
         held = self.diagnosis
         where = held.database.where if held.database else held.place.path if held.place else "a configuration"
         return harmless(where)
@@ -143,7 +141,6 @@ class Report:
 
 
 def report(diagnosis: Diagnosis, probe: ProbeRecording | None, journal: Journal | None) -> Report:
-    """Compute all that is shown."""
     figures = figures_of(diagnosis, probe, journal)
     answer = diagnose(figures)
     probed = probe_report.report(probe) if probe else None
@@ -204,11 +201,11 @@ def _severe(diagnosis: Diagnosis, probe: ProbeRecording | None) -> list[str]:
     inspection calls severe."""
     inside = dict(diagnosis.inside.severe) if diagnosis.inside else {}
     severe = {name: says for name, says in inside.items() if name in AT_RISK}
-    told = not SETTINGS_LOSE.isdisjoint(severe)
+    named = not SETTINGS_LOSE.isdisjoint(severe)
     database = diagnosis.database
-    if not told and database and (risk := _header_risk(database)):
-        severe["header"], told = f"The database's header: {risk}.", True
-    if not told and diagnosis.cells and (risk := diagnosis.cells.risk):
+    if not named and database and (risk := _header_risk(database)):
+        severe["header"], named = f"The database's header: {risk}.", True
+    if not named and diagnosis.cells and (risk := diagnosis.cells.risk):
         severe["settings"] = f"With the settings that were found {risk}."
     if probe and (judged := probe_report.report(probe).judgement).verdict == "does not flush":
         why = next(one.why or one.text for one in judged.evidence if one.verdict == "does not flush")
@@ -269,7 +266,7 @@ def _ran(journal: Journal) -> list[Ran]:
     for row in samples.rows(journal.header, journal.recordings):
         if not row.done:
             continue
-        results = row.results()
+        results = row.results
         works = [(one.device, one.result.counts.committed) for one in row.done if one.result is not None]
         flushes = [
             work.flushes / many for work, many in works if work is not None and work.flushes is not None and many
@@ -281,7 +278,7 @@ def _ran(journal: Journal) -> list[Ran]:
                 workload=row.workload,
                 configuration=row.levels.get("configuration", REFERENCE),
                 level=row.first.durability,
-                rates=row.goodput_per_s(),
+                rates=row.goodput_per_s,
                 commit_us=[percentile_ns(one.latency, 0.5) / 1000 for one in results if one.latency.count],
                 flushes=flushes if len(flushes) == len(results) else (),
                 at_work=at_work if len(at_work) == len(results) else (),
@@ -304,7 +301,6 @@ def _cache_bytes(journal: Journal | None) -> int | None:
 
 
 def _shown(figures: Figures, answer: Answer, probed: probe_report.Report | None) -> list[Shown]:
-    """What was measured, one sentence each."""
     shown = []
     if figures.probed and probed:
         cost = summarise(figures.probed.overwrite_us)
@@ -404,13 +400,11 @@ def where(results: Report) -> list[str]:
 
 
 def written(settings: Mapping[str, Scalar]) -> str:
-    """In one line."""
     plain = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
     return ", ".join(f"{name} = {value}" for name, value in plain.items())
 
 
 def settings_told(one: FoundSetting) -> str:
-    """What became of a setting."""
     return one.ours or (f"not in the cells: {one.why_not}" if one.why_not else "not in the cells")
 
 
@@ -455,7 +449,6 @@ def _print_audited(results: Report, console: Console) -> None:
 
 
 def not_understood(lines: Sequence[str], most: int = 8) -> list[str]:
-    """What the audit could not read."""
     shown = [f"not understood: {one}" for one in lines[:most]]
     return [*shown, *([f"and {len(lines) - most:,} more not understood (--json has all)"] if len(lines) > most else [])]
 

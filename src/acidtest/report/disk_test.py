@@ -12,9 +12,9 @@ from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.summary import Summary, ratio, summarise
 from acidtest.journal.probe import ProbeRecording
 from acidtest.journal.protocol import Probed, ProbeStep
-from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import interval, number, summary_json
 from acidtest.report.probe import print_layers
+from acidtest.report.table import Column, Table, print_table
 
 EXPLAINED = (
     "Past the cache: O_DIRECT, each request goes to the storage. Through it: ordinary reads of a file that had just "
@@ -47,7 +47,6 @@ class Access:
 
 
 def accesses(recording: ProbeRecording) -> list[Access]:
-    """In the order in which they were planned."""
     through = {_same(row): number_ for number_, row in enumerate(recording.rows) if row.method == "plain"}
     found = []
     for position, row in enumerate(recording.rows):
@@ -72,7 +71,6 @@ def _rates(row: ProbeStep, probed: Sequence[Probed]) -> list[float]:
 
 
 def print_disk_test(recording: ProbeRecording, console: Console) -> None:
-    """The layers, then the table."""
     print_layers(f"Disk test of {recording.path}", recording.layers, console)
     console.print()
     columns = [
@@ -85,12 +83,11 @@ def print_disk_test(recording: ProbeRecording, console: Console) -> None:
         Column("past p50 µs", lambda one: number(one.past_us_p50), drop=2),
         Column("past p99 µs", lambda one: number(one.past_us_p99), drop=3),
     ]
-    print_fitted(columns, accesses(recording), console, "--json has all")
+    print_table(Table(columns, accesses(recording)), console, "--json has all")
     console.print(f"\n{EXPLAINED}", style="dim", markup=False)
 
 
 def as_json(recording: ProbeRecording) -> dict[str, Any]:
-    """For programs: nothing is rounded."""
     return {
         "path": recording.path,
         "layers": [layer.model_dump() for layer in recording.layers],

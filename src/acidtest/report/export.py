@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import pyarrow.parquet
 from acidtest.analysis.latency import percentile, values_needed
 from acidtest.analysis.sizes import log_curve
 from acidtest.analysis.survival import said_of_cut
-from acidtest.journal.models import NOT_APPLICABLE, Cut, Journal, Recording
+from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
 from acidtest.journal.protocol import Histogram
 
 TEXT, NUMBER, COUNT, YES_NO = pa.string(), pa.float64(), pa.int64(), pa.bool_()
@@ -66,21 +65,21 @@ class Filled:
     values: list[Any]  # None where a recording does not have it
 
 
+def _at(part: Any, path: str) -> Any:
+    """What stands at ``path``, attribute by attribute; None where one of them is."""
+    for name in path.split("."):
+        part = getattr(part, name) if part is not None else None
+    return part
+
+
 def _one(path: str) -> Callable[[Recording], Mapping[str, Any]]:
     """The part at ``path``, where there is one."""
-
-    def parts(recording: Recording) -> Mapping[str, Any]:
-        found: Any = recording
-        for name in path.split("."):
-            found = getattr(found, name) if found is not None else None
-        return {} if found is None else {"": found}
-
-    return parts
+    return lambda recording: {"": part} if (part := _at(recording, path)) is not None else {}
 
 
 def _of(name: str, type_: pa.DataType, unit: str, says: str, path: str = "") -> Column:
     """A column whose value is an attribute, of the column's name where no other is given."""
-    return Column(name, type_, unit, says, attrgetter(path or name))
+    return Column(name, type_, unit, says, lambda part: _at(part, path or name))
 
 
 def _latencies(prefix: str, what: str) -> tuple[Column, ...]:
@@ -111,10 +110,6 @@ def _time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _first_reason(cut: Any) -> str | None:
-    return cut.reasons[0] if cut.reasons else None
-
-
 LEVELS = Group(
     "Of each factor",
     lambda recording: recording.levels,
@@ -135,26 +130,19 @@ CELL = Group(
         _of("acidtest_version", TEXT, "", "version of acidtest that ran the cell"),
         Column("workload", TEXT, "", "name of the workload", lambda r: r.workload.get("name")),
         _of("durability", TEXT, "", "durability level: none, os or drive"),
-        Column("engine", TEXT, "", "id of the engine", lambda r: r.engine.id if r.engine else None),
-        Column(
-            "engine_version",
-            TEXT,
-            "",
-            "version as the engine reports it",
-            lambda r: r.engine.version if r.engine else None,
-        ),
+        _of("engine", TEXT, "", "id of the engine", "engine.id"),
+        _of("engine_version", TEXT, "", "version as the engine reports it", "engine.version"),
         _of("filesystem", TEXT, "", "file system beneath the database, as read back", "place.filesystem"),
         _of("device", TEXT, "", "block device beneath the file system", "place.device"),
         _of("mount_options", TEXT, "", "mount options in force", "place.mount_options"),
-        _of(
-            "write_cache", TEXT, "", "write cache of the drive: write back, write through, unknown", "place.write_cache"
-        ),
+        _of("write_cache", TEXT, "", "write cache of the drive: write back, write through, unknown",
+            "place.write_cache"),
         _of("scheduler", TEXT, "", "scheduler of the block queue", "place.scheduler"),
         _of("cpu_model", TEXT, "", "processor of the machine", "machine.cpu_model"),
         _of("kernel", TEXT, "", "kernel of the machine", "machine.kernel"),
         _of("database_bytes", COUNT, "bytes", "size of the database's files when the run began"),
     ),
-)
+)  # fmt: skip
 RUN = Group(
     "Of cells that ran to their end",
     _one("result"),
@@ -201,15 +189,10 @@ KINDS = Group(
         _of(f"{NAME}_given_up", COUNT, "", f"{NAME} transactions given up after their last retry", "given_up"),
         _of(f"{NAME}_errors", COUNT, "", f"attempts at {NAME} that failed for another reason", "errors"),
         *_latencies(f"{NAME}_", f"{NAME} transactions"),
-        _of(
-            f"{NAME}_limit_ms",
-            NUMBER,
-            "ms",
-            f"time in which nine of ten {NAME} transactions must be answered",
-            "limit_ms",
-        ),
+        _of(f"{NAME}_limit_ms", NUMBER, "ms", f"time in which nine of ten {NAME} transactions must be answered",
+            "limit_ms"),
     ),
-)
+)  # fmt: skip
 ENGINE_COUNTS = Group(
     "Of each of the engine's own counters, where it was asked for them",
     lambda recording: {one.name: one for one in recording.engine_counts.counters} if recording.engine_counts else {},
@@ -241,16 +224,13 @@ ARRIVALS = Group(
 )  # fmt: skip
 
 
-def _of_recovery(name: str) -> Callable[[Cut], float | None]:
-    return lambda cut: getattr(cut.recovery, name) if cut.recovery else None
-
-
 CUTS = Group(
     "Of a power cut",
     _one("cut"),
     (
         Column("verdict", TEXT, "", "survived, lost, unknown, or conditions held (no commit was sought)", said_of_cut),
-        Column("verdict_reason", TEXT, "", "the first reason for which it is not survived", _first_reason),
+        Column("verdict_reason", TEXT, "", "the first reason for which it is not survived",
+               lambda cut: next(iter(cut.reasons), None)),
         _of("failure", TEXT, "", "what was done to the disk"),
         _of("drive", TEXT, "", "what the disk does with flushes"),
         _of("after_failed_flush", TEXT, "", "what the engine did after a failed flush: stopped, went on, hung"),
@@ -263,19 +243,18 @@ CUTS = Group(
         _of("filesystem_repaired", YES_NO, "", "whether the file system could be mounted only after a repair"),
         _of("filesystem_recovery_s", NUMBER, "s", "time of the mount, with the journal's replay"),
         _of("engine_recovery_s", NUMBER, "s", "time from the engine's start to its first answer"),
-        *(
-            Column(f"recovery_{name}", NUMBER, "s", about, _of_recovery(name))
-            for name, about in (
-                ("mount_s", "time of the mount of what the cut left, where recovery was timed piece by piece"),
-                ("replay_s", "of it, what it took longer than a mount with nothing to replay"),
-                ("start_s", "time from the engine's start until it took sessions"),
-                ("redo_s", "of it, what it took longer than a start with next to nothing to redo"),
-                ("first_commit_s", "time from then to the first commit"),
-                ("full_speed_s", "time from then until the load was as fast as before the cut"),
-            )
-        ),
-        Column("integrity", TEXT, "", "answer of the engine's own check: holds, broken, unknown",
-               lambda cut: cut.integrity.holds if cut.integrity else None),
+        _of("recovery_mount_s", NUMBER, "s",
+            "time of the mount of what the cut left, where recovery was timed piece by piece", "recovery.mount_s"),
+        _of("recovery_replay_s", NUMBER, "s", "of it, what it took longer than a mount with nothing to replay",
+            "recovery.replay_s"),
+        _of("recovery_start_s", NUMBER, "s", "time from the engine's start until it took sessions",
+            "recovery.start_s"),
+        _of("recovery_redo_s", NUMBER, "s", "of it, what it took longer than a start with next to nothing to redo",
+            "recovery.redo_s"),
+        _of("recovery_first_commit_s", NUMBER, "s", "time from then to the first commit", "recovery.first_commit_s"),
+        _of("recovery_full_speed_s", NUMBER, "s", "time from then until the load was as fast as before the cut",
+            "recovery.full_speed_s"),
+        _of("integrity", TEXT, "", "answer of the engine's own check: holds, broken, unknown", "integrity.holds"),
     ),
 )  # fmt: skip
 FATES = Group(
@@ -285,16 +264,11 @@ FATES = Group(
         _of("commits_acknowledged", COUNT, "", "transactions acknowledged before the cut", "acknowledged"),
         _of("commits_present", COUNT, "", "acknowledged transactions that are whole in the database", "present"),
         _of("commits_lost", COUNT, "", "acknowledged transactions that are not there or not whole", "lost"),
-        _of(
-            "commits_unacknowledged",
-            COUNT,
-            "",
-            "transactions there without an acknowledgement, which is allowed",
-            "unacknowledged",
-        ),
+        _of("commits_unacknowledged", COUNT, "", "transactions there without an acknowledgement, which is allowed",
+            "unacknowledged"),
         _of("transactions_torn", COUNT, "", "transactions that are there in parts", "torn"),
     ),
-)
+)  # fmt: skip
 STATES = Group(
     "Of crash states",
     _one("cut.states"),
@@ -306,19 +280,14 @@ STATES = Group(
         _of("crash_states_images", COUNT, "", "different contents of the disk among them", "images"),
         _of("crash_states_outcomes", COUNT, "", "different ends that recovery came to", "outcomes"),
         _of("crash_states_drawn", COUNT, "", "crash states that were drawn by lot", "drawn"),
-        _of(
-            "crash_states_drawn_outcomes_once",
-            COUNT,
-            "",
-            "ends of recovery that came up once among the drawn states",
-            "drawn_outcomes_once",
-        ),
+        _of("crash_states_drawn_outcomes_once", COUNT, "", "ends of recovery that came up once among the drawn states",
+            "drawn_outcomes_once"),
         _of("crash_states_per_s", NUMBER, "1/s", "crash states looked at in a second", "per_s"),
         _of("crash_states_writes", COUNT, "", "writes in the disk's log, from the start of the load", "writes"),
         _of("crash_states_flushes", COUNT, "", "flushes in the disk's log", "flushes"),
         _of("crash_states_shortest", TEXT, "", "file of the failing state that departs least", "shortest"),
     ),
-)
+)  # fmt: skip
 LOADS = Group(
     "Of the load of the database that the cell began with",
     _one("load"),
@@ -379,7 +348,6 @@ def to_parquet(journal: Journal, path: Path) -> None:
 
 
 def as_json(journal: Journal) -> dict[str, Any]:
-    """The columns for programs."""
     return {
         "columns": [
             {"name": one.name, "type": str(one.type), "unit": one.unit or None, "description": one.says}
@@ -389,7 +357,6 @@ def as_json(journal: Journal) -> dict[str, Any]:
 
 
 def _type(values: Iterable[str | None]) -> pa.DataType:
-    """Of texts: what all of them are."""
     given = [value for value in values if value is not None]
     if given and all(INTEGER.fullmatch(value) for value in given):
         return COUNT

@@ -12,25 +12,11 @@ from typing import Any
 
 from acidtest.analysis import database
 from acidtest.analysis.database import StatisticsAt, StatisticsBySize, Unusual
-from acidtest.analysis.growth import (
-    GrowthAnswer,
-    Landmark,
-    Pair,
-    Prediction,
-    RatioAt,
-    RecordedSize,
-    Score,
-    Series,
-    analyse,
-    compare,
-    foretold_sentence,
-    held_out,
-    looking_back,
-    pairs,
-    score_sentence,
-    sentences,
-    size_text,
-)
+from acidtest.analysis.growth.answer import GrowthAnswer, Prediction, analyse, size_text
+from acidtest.analysis.growth.compared import Pair, RatioAt, compare, pairs
+from acidtest.analysis.growth.held_out import Score, held_out, looking_back
+from acidtest.analysis.growth.series import RecordedSize, Series
+from acidtest.analysis.growth.words import foretold_sentence, score_sentence, sentences
 from acidtest.report.numbers import bounds_json, summary_json
 
 HELD_OUT = "Of sizes held out, foretold before they were loaded"
@@ -56,10 +42,6 @@ class Concluded:
         return self.series.recorded.levels if self.series.recorded else {}
 
     @property
-    def landmarks(self) -> tuple[Landmark, ...]:
-        return self.series.landmarks
-
-    @property
     def sizes(self) -> tuple[RecordedSize, ...]:
         """Of a recorded series: all that the experiment asked for."""
         return self.series.recorded.sizes if self.series.recorded else ()
@@ -71,7 +53,6 @@ class Concluded:
 
     @property
     def sentences(self) -> list[str]:
-        """The answer, and what is missing."""
         answer = sentences(self.answer, self.predictions) if self.answer else [NO_RATE]
         return [*answer, *map(foretold_sentence, held_out([self.series]).forecasts), *self.refused, *self.incomplete]
 
@@ -128,12 +109,10 @@ class Growth:
 
     @property
     def sizes(self) -> list[RecordedSize]:
-        """Of recorded series."""
         return [at for one in self.series for at in one.sizes]
 
     @property
     def fresh(self) -> bool:
-        """Whether each size was loaded from nothing."""
         return any(one.series.recorded and one.series.recorded.fresh for one in self.series)
 
     @property
@@ -254,7 +233,7 @@ def _has(sizes: Sequence[str]) -> str:
 def _answer_json(one: Concluded, answer: GrowthAnswer) -> dict[str, Any]:
     return {
         "name": one.name,
-        "landmarks": [asdict(landmark) | {"knee": answer.knee.near(landmark)} for landmark in one.landmarks],
+        "landmarks": [asdict(landmark) | {"knee": answer.knee.near(landmark)} for landmark in one.series.landmarks],
         "sizes": [
             {
                 "bytes": at.bytes,
@@ -303,7 +282,7 @@ def _size_json(at: RecordedSize) -> dict[str, Any]:
         "bytes": at.bytes,
         "load_s": at.load_s,
         "load_mb_per_s": at.load_mb_per_s,
-        "rates_per_s": at.row.goodput_per_s(),
+        "rates_per_s": at.row.goodput_per_s,
         "median_per_s": at.rate.median,
         **bounds_json(at.rate.interval),
         "device": asdict(at.device) if at.device else None,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acidtest.analysis.growth import Pair, load_curve, size_text
+from acidtest.analysis.growth.answer import size_text
+from acidtest.analysis.growth.compared import Pair
+from acidtest.analysis.growth.recorded import load_curve
 from acidtest.report import vega
-from acidtest.report.charts import PANELS_MAX, POINTS_MIN, not_drawn
+from acidtest.report.charts import PANELS_MAX, POINTS_MIN, bounded, bounds, not_drawn
 from acidtest.report.growth import Concluded, Growth
 from acidtest.report.growth_tables import KINDS
-from acidtest.report.looks import BLUE, LINES_MAX, ORANGE, PINK, UNDASHED, Key, Keys, Look, Looks, by_order
+from acidtest.report.looks import BLUE, LINES_MAX, ORANGE, PINK, UNDASHED, Key, Keys, Looks, by_order
 from acidtest.report.vega import COLOUR, LINE, POINT, Chart, Curve, Panel, Row, Spec, layer, plot, quantity
 from acidtest.words import counted
 
@@ -35,7 +37,7 @@ def marks(growth: Growth) -> list[Mark]:
     """Every landmark once, by size; one that only some series have names them."""
     landmarks: dict[tuple[float, str], list[str]] = {}
     for one in growth.series:
-        for landmark in one.landmarks:
+        for landmark in one.series.landmarks:
             landmarks.setdefault((landmark.bytes, landmark.name), []).append(one.name)
     grouped: list[tuple[float, list[str]]] = []
     for (bytes_, name), names in sorted(landmarks.items()):
@@ -84,7 +86,6 @@ def _of(series: Sequence[Concluded], rows: Sequence[Row]) -> list[Row]:
 
 
 def _unit_of(bytes_: float) -> tuple[float, str]:
-    """The unit in which ``bytes_`` has few digits, and its name."""
     return next(((unit, name) for unit, name in ((1e12, "TB"), (1e9, "GB")) if bytes_ >= unit), (1e6, "MB"))
 
 
@@ -107,7 +108,6 @@ def _from_nothing(field: str, title: str, rows: Sequence[Row]) -> Spec:
 
 
 def _lined(rows: Sequence[Row], x: Spec, y: Spec) -> list[Spec]:
-    """A line for each series, and a mark at each of its figures."""
     tip = vega.tooltip("row", "asked", **{str(y["field"]): ",.3r"})
     each = {"detail": [{"field": "row", "type": "nominal"}], "tooltip": tip}
     return [
@@ -117,9 +117,8 @@ def _lined(rows: Sequence[Row], x: Spec, y: Spec) -> list[Spec]:
 
 
 def _intervals(rows: Sequence[Row], x: Spec, y: Spec, **properties: object) -> Spec:
-    bounded = [row for row in rows if row.get("low") is not None]
     channels = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": COLOUR}
-    return layer("rule", bounded, channels, **properties)
+    return layer("rule", bounded(rows), channels, **properties)
 
 
 def _sizes(growth: Growth, looks: Looks) -> Chart | None:
@@ -205,11 +204,8 @@ def _speed(growth: Growth, looks: Looks, *, logarithmic: bool) -> Chart | None:
     for one in growth.series:
         for at in one.measured:
             placed = _who(one, looks) | {"asked": at.asked, "size": (at.bytes or 0) / unit[0]}
-            bounds = at.rate.interval
-            rows.append(
-                placed | {"rate": at.rate.median} | ({"low": bounds.low, "high": bounds.high} if bounds else {})
-            )
-            dots += [{**placed, "rate": rate} for rate in at.row.goodput_per_s()]
+            rows.append(placed | {"rate": at.rate.median} | bounds(at.rate))
+            dots += [{**placed, "rate": rate} for rate in at.row.goodput_per_s]
     on_one_place = len({row["size"] for row in rows}) < 2  # a logarithmic axis takes two
     if not rows or (logarithmic and (on_one_place or min(row["rate"] for row in (*rows, *dots)) <= 0)):
         return None
@@ -300,7 +296,7 @@ def _ratio(pairs: Sequence[Pair]) -> Chart | None:
     rows: list[Row] = [
         looks[pair.name].fields
         | {"row": pair.name, "asked": at.asked, "size": at.bytes / unit[0], "ratio": at.ratio.median}
-        | ({"low": at.ratio.interval.low, "high": at.ratio.interval.high} if at.ratio.interval else {})
+        | bounds(at.ratio)
         for pair in pairs
         for at in pair.at
         if at.ratio.median
@@ -318,7 +314,8 @@ def _ratio(pairs: Sequence[Pair]) -> Chart | None:
         if mine:
             layers = [even, _intervals(mine, x, y, strokeWidth=2), *_lined(mine, x, y)]
             panels.append(Panel(title, plot(layers, height=240)))
-    return Chart(tuple(panels), (Keys("", tuple(_key(name, look) for name, look in looks.items())),))
+    keys = tuple(Key(name, look.colour, look.shape, UNDASHED) for name, look in looks.items())
+    return Chart(tuple(panels), (Keys("", keys),))
 
 
 def _together(pairs: Sequence[Pair]) -> list[tuple[str, set[str]]]:
@@ -329,10 +326,6 @@ def _together(pairs: Sequence[Pair]) -> list[tuple[str, set[str]]]:
     for pair in pairs:
         by_factor.setdefault(pair.factor, set()).add(pair.name)
     return list(by_factor.items())
-
-
-def _key(name: str, look: Look) -> Key:
-    return Key(name, look.colour, look.shape, UNDASHED)
 
 
 def _device(one: Concluded) -> Chart | None:

@@ -1,42 +1,30 @@
-"""Columns about databases that grow, for the page and the terminal: sizes and loads, ratios of series, devices."""
+"""Databases that grow: their tables, what a reduced scale keeps, and ``acidtest growth`` in a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from acidtest.analysis.growth import Foretold, Pair, RatioAt, RecordedSize, size_text
-from acidtest.report.fitted import Column
+from rich.console import Console
+from rich.text import Text
+
+from acidtest.analysis.growth.answer import GrowthAnswer, Prediction, size_text
+from acidtest.analysis.growth.forecast import Model
+from acidtest.analysis.growth.series import RecordedSize
+from acidtest.analysis.growth.words import change, plain
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number, share
+from acidtest.report.table import NOTHING, Column, Table, figure, known, print_table
 
-NOTHING = "–"
 SERIES = "series"
+COUNT = "{:,.0f}".format
 KINDS = ("reads", "writes", "flushes")  # of a device's requests
 
 
 def shown(columns: Sequence[Column], rows: Sequence[Any]) -> list[Column]:
     """Those that some row has a figure for, and the name of the series where there are several."""
     several = len({getattr(row, "series", "") for row in rows}) > 1
-    known = [column for column in columns if any(column.cell(row) != NOTHING for row in rows)]
-    return [column for column in known if column.head != SERIES or several]
-
-
-def count(value: float | None) -> str:
-    """A whole number, with commas."""
-    return NOTHING if value is None else f"{value:,.0f}"
-
-
-def _device(name: str, text: Callable[[float | None], str] = number) -> Callable[[RecordedSize], str]:
-    return lambda at: text(getattr(at.device, name)) if at.device else NOTHING
-
-
-def _requests(kind: str, name: str, text: Callable[[float | None], str] = number) -> Callable[[RecordedSize], str]:
-    def of(at: RecordedSize) -> str:
-        waits = getattr(at.device, kind, None)
-        return text(getattr(waits, name)) if waits else NOTHING
-
-    return of
+    return [column for column in known(columns, rows) if column.head != SERIES or several]
 
 
 def _per_commit(kind: str) -> Callable[[RecordedSize], str]:
@@ -45,15 +33,6 @@ def _per_commit(kind: str) -> Callable[[RecordedSize], str]:
         return number(waits.count / commits) if waits and commits else NOTHING
 
     return of
-
-
-def attribute(name: str, text: Callable[[Any], str]) -> Callable[[Any], str]:
-    """What a row has under ``name``, as ``text`` writes it."""
-    return lambda row: text(getattr(row, name))
-
-
-def _size(value: float | None) -> str:
-    return NOTHING if value is None else size_text(value)
 
 
 def _rate(at: RecordedSize) -> str:
@@ -66,24 +45,30 @@ def _grew(at: RecordedSize) -> str:
 
 
 SIZES = (
-    Column(SERIES, lambda at: at.series, right=False),
-    Column("size", lambda at: at.asked, right=False),
-    Column("warehouses", attribute("warehouses", count), drop=4),
-    Column("database", attribute("bytes", _size)),
+    Column(SERIES, figure("series", str), right=False),
+    Column("size", figure("asked", str), right=False),
+    Column("warehouses", figure("warehouses", COUNT), drop=4),
+    Column("database", figure("bytes", size_text)),
     Column("loaded", _grew, drop=5),
-    Column("load s", attribute("load_s", number), drop=3),
-    Column("load MB/s", attribute("load_mb_per_s", number), drop=1),
+    Column("load s", figure("load_s"), drop=3),
+    Column("load MB/s", figure("load_mb_per_s"), drop=1),
     Column("runs", lambda at: str(len(at.row.done)), drop=6),
     Column("commits/s", _rate),
-    Column("95 %", lambda at: interval(at.rate), drop=2),
+    Column("95 %", figure("rate", interval), drop=2),
 )
-IN_TERMINAL = tuple(column for column in SIZES if column.head in ("database", "load s", "load MB/s"))
 
 
-def forecasts(growth: Growth) -> list[tuple[Foretold, str]]:
-    """Each with when it was made."""
+def sizes(growth: Growth) -> Table:
+    return Table(shown(SIZES, growth.sizes), growth.sizes, "growth")
+
+
+def in_terminal(rows: Sequence[RecordedSize]) -> list[Column]:
+    return shown([column for column in SIZES if column.head in ("database", "load s", "load MB/s")], rows)
+
+
+def forecasts(growth: Growth) -> Table:
     made = ((growth.held_out, "before it was loaded"), (growth.looked_back, "looking back, from smaller sizes"))
-    return [(one, when) for score, when in made for one in score.forecasts]
+    return Table(FORECASTS, [(one, when) for score, when in made for one in score.forecasts], "forecasts")
 
 
 FORECASTS = (
@@ -103,16 +88,92 @@ PAIRS = (
     Column("95 %", lambda of: interval(of[1].ratio)),
 )
 DEVICE = (
-    Column(SERIES, lambda at: at.series, right=False),
-    Column("size", lambda at: at.asked, right=False),
-    *(Column(kind, _requests(kind, "share", share)) for kind in KINDS),
-    *(Column(f"ms a {kind[:-1] if kind != 'flushes' else 'flush'}", _requests(kind, "mean_ms")) for kind in KINDS),
+    Column(SERIES, figure("series", str), right=False),
+    Column("size", figure("asked", str), right=False),
+    *(Column(kind, figure(f"device.{kind}.share", share)) for kind in KINDS),
+    *(
+        Column(f"ms a {kind[:-1] if kind != 'flushes' else 'flush'}", figure(f"device.{kind}.mean_ms"))
+        for kind in KINDS
+    ),
     *(Column(f"{kind} a commit", _per_commit(kind)) for kind in KINDS),
-    Column("requests under way", _device("depth")),
-    Column("device busy", _device("busy_share", share)),
+    Column("requests under way", figure("device.depth")),
+    Column("device busy", figure("device.busy_share", share)),
 )
 
 
-def ratios(growth: Growth) -> list[tuple[Pair, RatioAt]]:
-    """The rows of ``PAIRS``."""
-    return [(pair, at) for pair in growth.pairs for at in pair.at]
+def ratios(growth: Growth) -> Table:
+    return Table(PAIRS, [(pair, at) for pair in growth.pairs for at in pair.at], "beside")
+
+
+def device(growth: Growth) -> Table:
+    return Table(shown(DEVICE, growth.sizes), growth.sizes, "device")
+
+
+# docs/GROWTH.md has the same points.
+KEEPS = (
+    "The ratios of database to memory and of database to the engine's cache.",
+    "The skew of the accesses, the mix of reads and writes, rows and pages of full size.",
+)
+LOSES = (
+    "The depth of indexes, which grows with the logarithm of the rows: a thousandth of the rows saves a level or two.",
+    "What an engine needs for itself and for each session, which does not shrink: only the rest of the limit caches "
+    "anything, and a database outgrows its cache before it reaches the limit.",
+    "The drive's own cache, which is as large as ever, and on a virtual machine that of its host.",
+    "Fixed costs: checkpoints, log segments, files that are extended by fixed amounts.",
+    "Hot rows: few warehouses have few district rows, for which terminals queue, the more the smaller the database.",
+    "Rates and sizes in bytes: read slopes in multiples of memory, and take no prediction from one scale to another.",
+)
+
+
+def print_growth(growth: Growth, console: Console) -> None:
+    """Of each series its sizes, the answer in words, and what the models said."""
+    for one in growth.series:
+        console.print()
+        console.print(Text(one.name, style="bold"))
+        if one.answer:
+            print_table(Table(ANSWER, one.answer.sizes), console, "--json has all")
+        for sentence in one.sentences:
+            console.print(sentence, markup=False)
+        if one.answer and one.answer.models:
+            console.print()
+            print_table(
+                Table(_model_columns(one.predictions, one.answer), one.answer.models), console, "--json has all"
+            )
+    for sentence in growth.scores:
+        console.print()
+        console.print(sentence, markup=False)
+    for name, ratios in growth.against_first:
+        table = Table(OVER_FIRST, ratios, title=f"{name} over {growth.series[0].name}")
+        print_table(table, console, "--json has all")
+
+
+ANSWER = (
+    Column("size", figure("bytes", size_text)),
+    Column("a second", figure("rate.median", "{:.5g}".format)),
+    Column("95 %", figure("rate", interval)),
+    Column("n", figure("rate.n", str), drop=1),
+    Column("lost per doubling", lambda one: "" if one.per_doubling is None else change(one.per_doubling)),
+)
+OVER_FIRST = (
+    Column("size", figure("bytes", size_text)),
+    Column("times as fast", figure("ratio.median", "{:.3g}".format)),
+    Column("95 %", figure("ratio", interval)),
+    Column("interpolated", lambda one: "yes" if one.interpolated else "no", right=False),
+)
+
+
+def _model_columns(predictions: Sequence[Prediction], answer: GrowthAnswer) -> list[Column]:
+    def at(size: float) -> Column:
+        return Column(f"at {size_text(size)}", lambda model: number(answer.by(model, size)))
+
+    return [
+        Column("model", figure("name", str), right=False),
+        Column("error of its forecasts", _error),
+        Column("plausible", lambda model: "yes" if model.plausible else "no", right=False),
+        *(at(one.bytes) for one in predictions if one.rate is not None),
+        Column("supposes", figure("fit.curve.supposes", str), right=False, drop=1),
+    ]
+
+
+def _error(model: Model) -> str:
+    return "not tested" if model.forecast_error is None else f"{plain(100 * model.forecast_error, 2)} %"

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from acidtest.analysis.health import Sign, signs
 from acidtest.journal.inspected import Inspected, Reading
-from acidtest.report.fitted import Column, print_fitted
-from acidtest.report.growth_tables import NOTHING, shown
+from acidtest.report.growth_tables import shown
 from acidtest.report.statistics_tables import tables_of
+from acidtest.report.table import NOTHING, Cell, Column, Table, print_table
 from acidtest.words import counted, harmless
 
 ROWS_MAX = 20  # tables and indexes that are shown, the largest; --json has all
@@ -112,11 +112,10 @@ LABELS: Mapping[str, Label] = {
 
 
 def as_json(inspected: Inspected) -> dict[str, Any]:
-    """Everything, and what is unusual in it."""
-    told = inspected.model_dump(mode="json")
-    for index in (told["statistics"] or {}).get("indexes", []):
+    shown = inspected.model_dump(mode="json")
+    for index in (shown["statistics"] or {}).get("indexes", []):
         index["bytes"] = index["bytes"] or None  # of one whose size nobody told: none takes no room
-    return told | {"unusual": [asdict(sign) for sign in signs(inspected)]}
+    return shown | {"unusual": [asdict(sign) for sign in signs(inspected)]}
 
 
 def print_inspection(inspected: Inspected, console: Console) -> None:
@@ -149,12 +148,12 @@ def _print_signs(found: Sequence[Sign], console: Console) -> None:
         width = console.width
         lines = textwrap.wrap(harmless(sign.says), width=max(20, width - 3)) or [""]
         console.print(Text(f"{mark} ", style=style) + Text(lines[0]))
-        told = lines[1:]
+        rest = lines[1:]
         for one in sign.evidence[1:EVIDENCE_MAX]:
-            told += textwrap.wrap(
+            rest += textwrap.wrap(
                 harmless(one), width=max(20, width - 3), initial_indent="  ", subsequent_indent="    "
             )
-        for line in (*told, sign.do):  # in what to do a command is not broken
+        for line in (*rest, sign.do):  # in what to do a command is not broken
             console.print(Text(f"   {line}"), soft_wrap=True)
         about = f"Threshold: {sign.threshold}. Source: {sign.source}"
         for line in textwrap.wrap(about, width=max(20, width - 3), break_long_words=False, break_on_hyphens=False):
@@ -197,16 +196,16 @@ def _print_parts(what: str, rows: Sequence[Any], columns: Sequence[Column], cons
         return
     fitting = [replace(column, drop=DROPPED.get(column.head, 0)) for column in columns]
     fitting = [replace(one, cell=_harmless(one.cell)) if not one.right else one for one in fitting]
-    print_fitted(fitting, rows[:ROWS_MAX], console, WHOLE)
+    print_table(Table(fitting, rows[:ROWS_MAX]), console, WHOLE)
     if len(rows) > ROWS_MAX:
         plural = "indexes" if what == "index" else f"{what}s"
         _say(f"The {ROWS_MAX} largest of {len(rows):,} {plural}; {WHOLE}.", console)
     console.print()
 
 
-def _harmless(cell: Callable[[Any], Text | str]) -> Callable[[Any], Text]:
+def _harmless(cell: Callable[[Any], Cell | str]) -> Callable[[Any], str]:
     """A name of other people: neither markup nor control codes."""
-    return lambda row: Text(harmless(str(cell(row))))
+    return lambda row: harmless(str(cell(row)))
 
 
 def _print_reading(inspected: Inspected, console: Console) -> None:
@@ -223,7 +222,7 @@ def _print_reading(inspected: Inspected, console: Console) -> None:
         Column("MB in the file cache before", lambda row: _megabytes(row[1].cached_bytes_before)),
         Column("MB from storage", lambda row: _megabytes(row[1].storage_bytes)),
     ]
-    print_fitted(shown(columns, rows), rows, console, WHOLE)
+    print_table(Table(shown(columns, rows), rows), console, WHOLE)
     if reading.is_cut:
         _say(f"Of {_mb(reading.all_bytes)}: the limit of time was reached.", console)
     _say(_means(reading), console)

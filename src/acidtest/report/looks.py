@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from acidtest.journal.models import NOT_APPLICABLE, SIZE
-from acidtest.report.pivot import short
+from acidtest.report.table import short
 
 # Each has a contrast of at least 3 to 1 with the page, light and dark, and stays apart from the others without red or
 # green (OKLab distances in the model of Machado et al. 2009).
@@ -92,8 +92,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Key:
-    """One entry of a legend."""
-
     label: str
     colour: str | None  # None: the text's
     shape: str | None
@@ -103,8 +101,6 @@ class Key:
 
 @dataclass(frozen=True)
 class Keys:
-    """The entries of one factor."""
-
     title: str
     keys: tuple[Key, ...]
 
@@ -168,7 +164,7 @@ class Looks:
         for n, row in enumerate(rows):
             held.setdefault(tuple(levels(row).get(f, NOT_APPLICABLE) for f in apart), []).append(n)
         bare = [place for place in held if NOT_APPLICABLE in place]
-        shared = {place for place in bare if any(_covers(other, place) for other in held)}
+        shared = {place for place in bare if any(covers(other, place) for other in held)}
         panels = []
         for place in held:
             if place not in shared:
@@ -238,5 +234,6 @@ def _within(row: tuple[str, ...], place: tuple[str, ...]) -> bool:
     return all(level in (at, NOT_APPLICABLE) for level, at in zip(row, place, strict=True))
 
 
-def _covers(other: tuple[str, ...], place: tuple[str, ...]) -> bool:
+def covers(other: tuple[str, ...], place: tuple[str, ...]) -> bool:
+    """Whether ``place`` is ``other`` but for factors that do not apply."""
     return other != place and _within(place, other)

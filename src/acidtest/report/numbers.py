@@ -33,7 +33,6 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def mib(value: float | None) -> str:
-    """Bytes as MiB."""
     return number(value / (1 << 20)) if value is not None else "–"
 
 
@@ -43,13 +42,16 @@ def summary_json(summary: Summary) -> dict[str, Any]:
 
 
 def kind_json(kind: KindSummary) -> dict[str, Any]:
-    """A kind of transactions for programs."""
     counted = ("name", "committed", "rolled_back", "conflicts", "given_up", "errors", "limit_ms", "limit_kept")
-    return {name: getattr(kind, name) for name in counted} | {"latency_ms_p90": kind.p90.value_ms}
+    return attributes(kind, *counted) | {"latency_ms_p90": kind.p90.value_ms}
+
+
+def attributes(row: Any, *names: str) -> dict[str, Any]:
+    """Those of its attributes that programs get by their own names."""
+    return {name: getattr(row, name) for name in names}
 
 
 def bounds_json(bounds: Interval | None) -> dict[str, float | None]:
-    """An interval for programs."""
     return {"low": bounds.low if bounds else None, "high": bounds.high if bounds else None}
 
 
@@ -59,5 +61,4 @@ def lower_by(ratio: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A part of the whole."""
     return "–" if value is None else f"{value:.0%}"

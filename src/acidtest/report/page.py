@@ -18,8 +18,7 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from acidtest.analysis.effects import conclusion
-from acidtest.analysis.growth import size_text
-from acidtest.analysis.summary import median
+from acidtest.analysis.growth.answer import size_text
 from acidtest.files import fsync_path, state_directory
 from acidtest.journal.models import Journal, PlaceFacts, Recording, SettingInForce
 from acidtest.report import (
@@ -27,28 +26,25 @@ from acidtest.report import (
     charts,
     commit_cost,
     engine_work,
-    fleet,
-    generators,
     growth_charts,
-    growth_scale,
     growth_tables,
+    hosts,
     omission_table,
-    operations,
-    own_reports,
+    pivot,
     replays,
     risks,
+    run_tables,
     shapes,
-    sizes,
     statements,
     statistics_tables,
     verdicts,
 )
 from acidtest.report.looks import OUTLINES, Looks
-from acidtest.report.numbers import interval, lower_by, mib, number, percent, share
+from acidtest.report.numbers import interval, number, percent
 from acidtest.report.pictures import Picture
-from acidtest.report.pivot import short
-from acidtest.report.results import COUNTED, Results, name_of, not_run
-from acidtest.report.survival_table import ms, page_tables
+from acidtest.report.results import Results, not_run
+from acidtest.report.survival_table import page_tables
+from acidtest.report.table import on_page, page_rows, page_section, short
 from acidtest.report.vega import CONFIG, Chart
 from acidtest.words import counted, harmless
 
@@ -64,12 +60,12 @@ def write_page(results: Results, path: Path, pictures: list[Picture] | None = No
     missing = not_run(results)
     cuts = page_tables(results.cuts) if results.cuts else {}
     fill("page.html.j2", results.journal, path, plots(results), _answers(results), settings=_settings(results),
-         bad=results.bad, missing=missing, place_notes=results.notes_of, results=results, commit_cost=commit_cost,
-         omission_table=omission_table,
-         calls=calls, engine_work=engine_work, fleet=fleet, generators=generators, risks=risks, shapes=shapes,
-         replays=replays, growth_tables=growth_tables, growth_scale=growth_scale,
-         statements=statements, statistics_tables=statistics_tables, operations=operations, own_reports=own_reports,
-         sizes=sizes, landmarks=growth_charts.marks, tints=charts.tints, pictures=pictures, **cuts)  # fmt: skip
+         bad=results.bad, missing=missing, place_notes=results.notes_of, results=results, calls=calls,
+         commit_cost=commit_cost.table(results.commit_costs), engine_work=engine_work, hosts=hosts,
+         risks=risks, shapes=shapes, replays=replays, growth_tables=growth_tables, pivot=pivot,
+         omissions=omission_table.table(results.omissions), run_tables=run_tables, statements=statements,
+         statistics_tables=statistics_tables, verdicts_of=verdicts,
+         landmarks=growth_charts.marks, tints=charts.tints, pictures=pictures, **cuts)  # fmt: skip
 
 
 def fill(
@@ -95,7 +91,7 @@ def fill(
     page = templates().get_template(template)
     captions: dict[str, tuple[str, str]] = {}
     html = page.render(
-        title=str(header.experiment.get("title") or header.experiment["name"]),
+        title=header.title,
         header=header,
         plots=plots,
         plots_json=_script({name: [panel.spec for panel in one.panels] for name, one in plots.items() if one.panels}),
@@ -103,7 +99,7 @@ def fill(
         library=_library(),
         storage=_storage([r for r in recordings if r.status != "failed"], place_notes),
         machines=_distinct([r.machine.model_dump() for r in recordings]),
-        engines=_engines(recordings),
+        engines=_distinct([r.engine.model_dump() for r in recordings if r.engine]),
         durabilities=_durabilities(recordings),
         settings=settings,
         bad=bad,
@@ -126,10 +122,10 @@ def templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, bytecode_cache=_Compiled(), extensions=["jinja2.ext.do"],
     )  # fmt: skip
-    environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
-    environment.filters |= {"mib": mib, "share": share, "short": short, "ms": ms, "size": size_text, "counted": counted}
-    environment.filters |= {"name": _name, "lower_by": lower_by, "harmless": harmless}
-    environment.globals |= {"name_of": name_of, "counted": COUNTED, "outline": OUTLINES.__getitem__}
+    environment.filters |= {"number": number, "percent": percent, "interval": interval, "short": short}
+    environment.filters |= {"size": size_text, "counted": counted, "name": _name, "harmless": harmless}
+    environment.filters |= {"table": on_page, "rows": page_rows, "section": page_section}
+    environment.globals |= {"outline": OUTLINES.__getitem__}
     return environment
 
 
@@ -226,9 +222,11 @@ def _storage(recordings: list[Recording], notes_of: Callable[[PlaceFacts], Seque
     """What all places share, and a row for each of those that differ, of the facts in which they do; each with the
     numbers of the findings that concern it."""
     notes = {json.dumps(r.place.alike(), sort_keys=True): notes_of(r.place) for r in recordings}
-    told = [json.loads(place) for place in notes]
-    names = {name: None for place in told for name in place}
-    places = [{name: place.get(name, "") for name in names} for place in told]  # of an image the device tells nothing
+    described = [json.loads(place) for place in notes]
+    names = {name: None for place in described for name in place}
+    places = [
+        {name: place.get(name, "") for name in names} for place in described
+    ]  # of an image the device tells nothing
     shared = {name: places[0][name] for name in names if len({json.dumps(place[name]) for place in places}) == 1}
     columns = [name for name in names if name not in shared]
     nothing = {"", "unknown", 0} if shared.get("kind") == "server" else {""}  # of the user's own, all is unknown
@@ -242,10 +240,6 @@ def _storage(recordings: list[Recording], notes_of: Callable[[PlaceFacts], Seque
         ],
         "notes": [] if columns else [n for of in notes.values() for n in of],
     }
-
-
-def _engines(recordings: list[Recording]) -> list[dict[str, Any]]:
-    return _distinct([r.engine.model_dump() for r in recordings if r.engine])
 
 
 def _durabilities(recordings: list[Recording]) -> list[tuple[str, str, str]]:
@@ -278,7 +272,7 @@ def _answers(results: Results) -> list[str]:
                 f"{table.workload}: {sentence}" if several else sentence for sentence in conclusion(table.effects)
             ]
         measured = [line for line in table.lines if line.row.done]
-        if said := operations.answer(measured):
+        if said := run_tables.operations_took(measured):
             answers += said
             continue
         scans = table.counted == "reads"  # to which durability is nothing

@@ -72,7 +72,10 @@ def _write(path: Path, content: bytes) -> Path:
 
 def specification(chart: Chart, base: str = "base") -> Spec:
     """The whole picture: its legend above its plots. What is read against the base has its name."""
-    plots = [_sized(panel.spec) | ({"title": panel.title} if panel.title else {}) for panel in chart.panels]
+    plots = [
+        {**panel.spec, "width": WIDTH - 220, **({"title": panel.title} if panel.title else {})}
+        for panel in chart.panels
+    ]
     legend = [_legend(keys) for keys in chart.legend if keys.keys]
     config = {**CONFIG, "axis": {**CONFIG["axis"], **AXIS}, "title": {"color": "currentColor", "fontWeight": "normal"}}
     spec = {"vconcat": [*legend, *plots], "padding": PADDING, "config": config}
@@ -109,10 +112,6 @@ def made_of(path: Path) -> str:
     """The hash of the specification that a picture was made of; "" where it has none."""
     found = MADE_OF.search(path.read_text(encoding="utf-8"))
     return found[1] if found else ""
-
-
-def _sized(spec: Spec) -> Spec:
-    return {**spec, "width": WIDTH - 220}
 
 
 def _legend(keys: Keys) -> Spec:

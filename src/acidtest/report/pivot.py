@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from acidtest.journal.models import NOT_APPLICABLE
-
-if TYPE_CHECKING:
-    from acidtest.report.results import Line
+from acidtest.report.line import Line
+from acidtest.report.looks import covers
+from acidtest.report.numbers import interval, number, percent
+from acidtest.report.table import NOTHING, Cell, Column, Table, short
 
 PLAIN = ("engine", "durability")  # what varies but these is seen at a glance in the table itself
+MARKS = {"faster": "▲", "slower": "▼"}
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,6 @@ class Grid:
         title = f"{short(self.down)} by {short(self.across)}"
         fixed = ", ".join(f"{short(factor)} {level}" for factor, level in self.fixed.items())
         return f"{title}, {fixed}" if fixed else title
-
-
-def short(factor: str) -> str:
-    """A factor's name without its family."""
-    return factor.rpartition(".")[2]
 
 
 def grids(
@@ -58,8 +54,8 @@ def grids(
     combinations = list(dict.fromkeys(tuple(line.levels[f] for f in others) for line in lines))
     tables = []
     for combination in combinations:
-        if any(_covers(other, combination) for other in combinations):
-            continue
+        if any(covers(other, combination) for other in combinations):
+            continue  # its rows stand in that grid
         fixed = dict(zip(others, combination, strict=True))
         fitting = [line for line in lines if all(line.levels[f] in (v, NOT_APPLICABLE) for f, v in fixed.items())]
         cells: dict[tuple[str, str], Line] = {}
@@ -80,8 +76,62 @@ def _levels(lines: Sequence[Line], factor: str) -> list[str]:
     return [level for level in dict.fromkeys(line.levels[factor] for line in lines) if level != NOT_APPLICABLE]
 
 
-def _covers(other: tuple[str, ...], combination: tuple[str, ...]) -> bool:
-    """Whether ``combination`` is ``other`` but for factors that do not apply: its rows then stand in that grid."""
-    return other != combination and all(
-        mine in (theirs, NOT_APPLICABLE) for mine, theirs in zip(combination, other, strict=True)
+def table(
+    grid: Grid,
+    unit: str,
+    relative: bool,
+    *,
+    columns: Sequence[str] = (),
+    bounds: bool = True,
+    apart: Collection[int] = (),
+    tints: Mapping[tuple[str, str], str] | None = None,
+) -> Table:
+    """Rates in ``unit``, or with the base as 100: of these ``columns``, or all; in a terminal with the ``bounds`` of
+    intervals and the numbers of the warnings that stand ``apart``, on a page with ``tints``."""
+
+    def figure(line: Line) -> str:
+        return percent(line.relative) if relative else number(line.goodput.median)
+
+    def of(level: str) -> list[Column]:
+        def in_terminal(row: str) -> Cell:
+            line = grid.cells.get((row, level))
+            if line is None or not line.row.done:
+                return Cell(NOTHING if line is None else "none", "soft")
+            tone = "strong" if line.is_base else "soft" if line.verdict == "cannot tell" else line.verdict
+            mark = MARKS.get(line.verdict, " " if relative else "")
+            return Cell(figure(line) + mark, tone, marks={n: "" for n in line.notes if n in apart})
+
+        def on_page(row: str) -> Cell:
+            line = grid.cells.get((row, level))
+            if line is None or not line.row.done:
+                return Cell(NOTHING, "soft") if line is None else Cell("no result", "bad")
+            verdict = ("base" if line.is_base else line.verdict) if relative else ""
+            tone = f"strong {line.verdict if line.verdict in MARKS and relative else ''}"
+            return Cell(figure(line), tone, verdict, tint=(tints or {}).get((row, level), ""))
+
+        def between(row: str) -> Cell:
+            line = grid.cells.get((row, level))
+            return Cell(bounds_of(line, relative) if line and line.row.done else "", "soft")
+
+        return [
+            Column(level, in_terminal, only="terminal"),
+            Column(level, on_page, only="page"),
+            Column("95 %", between, only="" if bounds else "page"),
+        ]
+
+    down = Column(short(grid.down), lambda row: row, right=False)
+    said = "blue: above the base, orange: below" if relative else "the bluer, the faster"
+    of_what = "Base = 100" if relative else f"{unit.capitalize()} a second"
+    return Table(
+        [down, *(column for level in columns or grid.columns for column in of(level))],
+        grid.rows,
+        "grid",
+        page_title=grid.title,
+        caption=f"{of_what}, with 95 % intervals from five repetitions on; {said}",
     )
+
+
+def bounds_of(line: Line, relative: bool) -> str:
+    if relative:
+        return NOTHING if line.is_base else interval(line.relative, 100)
+    return interval(line.goodput)

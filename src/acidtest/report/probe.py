@@ -16,9 +16,10 @@ from acidtest.analysis.yardsticks import contradiction, likeness
 from acidtest.doubts.flushes import Judgement, Verdict, judge_recording, label, median_us
 from acidtest.journal.probe import DURABLE, Layer, ProbeRecording
 from acidtest.journal.protocol import ProbePattern, ProbeStep
-from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import interval, number, summary_json
+from acidtest.report.table import Cell, Column, Table, print_table
 
+TONES = {"flushes": "survived", "does not flush": "lost", "cannot tell": "unknown"}
 STYLES: Mapping[Verdict, str] = {"flushes": "green", "does not flush": "bold red", "cannot tell": "yellow"}
 PATTERNS = {"overwrite": "preallocated blocks overwritten", "append": "a file that grows"}
 NO_PROMISE = "no flush"  # what stands in place of a verdict where none is sent
@@ -69,7 +70,6 @@ class Report:
 
 
 def report(recording: ProbeRecording) -> Report:
-    """Compute all that is shown."""
     judgement = judge_recording(recording)
     plain = {
         (row.pattern, row.block_bytes): [median_us(one) for one in recording.of(number)]
@@ -131,9 +131,8 @@ def print_report(results: Report, console: Console) -> None:
         lines = [line for line in results.lines if (line.step.pattern, line.step.writers) == (pattern, 1)]
         if lines:
             blocks = f"blocks of {lines[0].step.block_bytes:,} bytes, latencies in microseconds"
-            console.print()
-            console.print(Text(f"One writer, {words}", style="bold").append(f" ({blocks})", "not bold dim"))
-            print_fitted(_columns(), lines, console, "--json has all")
+            table = Table(_columns(), lines, title=f"One writer, {words}", aside=blocks)
+            print_table(table, console, "--json has all")
     _print_writers(results, console)
     console.print()
     if results.flush_us:
@@ -167,7 +166,7 @@ def _columns() -> list[Column]:
         Column("95 %", lambda line: interval(line.rate), drop=5),
         *(latency(share) for share in (*SHOWN, 1.0)),
         Column("× plain", lambda line: number(line.times_plain.median if line.times_plain else None), drop=1),
-        Column("verdict", lambda line: Text(line.outcome, STYLES.get(line.outcome, "dim")), right=False),
+        Column("verdict", lambda line: Cell(line.outcome, TONES.get(line.outcome, "soft")), right=False),
     ]
 
 
@@ -185,8 +184,6 @@ def _print_writers(results: Report, console: Console) -> None:
         if line.step.method in DURABLE:
             by.setdefault((line.step.pattern, line.name), {})[line.step.writers] = line
     together = "all on one file" if any(line.step.one_file for line in results.lines) else "each on a file of its own"
-    console.print()
-    console.print(Text("Durable blocks a second by writers", style="bold").append(f" ({together})", "not bold dim"))
 
     def column(width: int) -> Column:
         return Column(f"{width}", lambda row: number(row[1][width].rate.median) if width in row[1] else "–")
@@ -195,7 +192,8 @@ def _print_writers(results: Report, console: Console) -> None:
         Column("writers", lambda row: f"{row[0][1]}, {row[0][0]}", right=False),
         *(column(width) for width in widths),
     ]
-    print_fitted(columns, list(by.items()), console, "--json has all")
+    table = Table(columns, list(by.items()), title="Durable blocks a second by writers", aside=together)
+    print_table(table, console, "--json has all")
 
 
 def layer_text(layer: Layer, flush_us: float | None = None) -> str:

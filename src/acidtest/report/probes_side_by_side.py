@@ -13,10 +13,10 @@ from acidtest.analysis.summary import Summary, median, ratio
 from acidtest.doubts.flushes import label
 from acidtest.journal.diagnosis import Diagnosis
 from acidtest.journal.probe import DURABLE, ProbeRecording
-from acidtest.report.fitted import Column
 from acidtest.report.numbers import number
 from acidtest.report.probe import layer_text
 from acidtest.report.side_by_side import differing, print_different, print_pairs
+from acidtest.report.table import Column
 from acidtest.words import counted
 
 

@@ -8,96 +8,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acidtest.analysis import counters, hosts, kinds, maintenance, memory, parts, reads, replays, samples, sizes, stalls
-from acidtest.analysis.calls import CommitCalls
+from acidtest.analysis import engine_figures, hosts, memory, parts, samples, sizes, stalls, workload_figures
 from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
-from acidtest.analysis.counters import EngineWork
 from acidtest.analysis.effects import Effect, effects
-from acidtest.analysis.growth import recorded
+from acidtest.analysis.growth.recorded import recorded
 from acidtest.analysis.hosts import Hosts
-from acidtest.analysis.kinds import KindSummary
-from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
-from acidtest.analysis.maintenance import Operations
-from acidtest.analysis.memory import MemorySummary
+from acidtest.analysis.latency import percentiles
 from acidtest.analysis.omission import Omission, omissions
-from acidtest.analysis.parts import Part
-from acidtest.analysis.reads import Reads
-from acidtest.analysis.replays import Replays
+from acidtest.analysis.pairs import base_of, by_workload
 from acidtest.analysis.risks import LevelRisk, known_faults, level_risks
 from acidtest.analysis.samples import Row
-from acidtest.analysis.sizes import SizeSummary
-from acidtest.analysis.stalls import Stall
-from acidtest.analysis.summary import Summary, median, ratio, summarise
+from acidtest.analysis.summary import median, ratio, summarise
 from acidtest.analysis.survival import survivals
+from acidtest.analysis.workload_figures import Operations
 from acidtest.doubts import judge
 from acidtest.doubts.unchecked import of_run
 from acidtest.finding import Finding, Unchecked, together, waived, wording
-from acidtest.journal.models import NOT_APPLICABLE, Journal, OwnReport, PlaceFacts, Recording
-from acidtest.journal.protocol import Histogram, Loaded
-from acidtest.report import fleet, omission_table, pivot, risks, shapes
-from acidtest.report import generators as generators_
-from acidtest.report import replays as replays_
+from acidtest.journal.models import Journal, PlaceFacts, Recording
+from acidtest.journal.protocol import Loaded
+from acidtest.report import omission_table, pivot, risks, shapes
 from acidtest.report.growth import Growth, growth
-from acidtest.report.numbers import kind_json, summary_json
+from acidtest.report.hosts import fleet_json, load_json
+from acidtest.report.line import Line, Load, name_of
+from acidtest.report.numbers import attributes, kind_json, summary_json
+from acidtest.report.replays import as_json as replay_json
 from acidtest.words import counted
 from acidtest.workload import unit
-
-COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
-
-
-@dataclass(frozen=True)
-class Line:
-    """One row of a table."""
-
-    row: Row
-    label: str  # of the levels that vary in its table
-    goodput: Summary  # commits a second
-    throughput_per_s: float | None  # attempts that ended, whatever their end; median of the repetitions
-    seconds: float | None  # median duration of a run by count; None for a run by duration
-    relative: Summary | None  # base = 1; None without a base
-    is_base: bool
-    against_base: Comparison | None  # None for the base itself and without one
-    latency: Histogram  # of all repetitions
-    percentiles: tuple[Percentile, ...]  # of analysis.latency.SHOWN, then the maximum
-    counts: Mapping[str, int]  # COUNTED, over all repetitions
-    classes: Mapping[str, int]  # conflicts and errors by class, the most frequent first
-    kinds: tuple[KindSummary, ...]  # of transactions; none where there is but one
-    new_order_per_min: float | None  # tpcc only; median of the repetitions
-    reads: Reads | None  # scan only
-    operations: Operations | None  # maintenance only
-    replays: Replays | None  # replay only
-    threads: int | None  # of the generator; the most that drove a repetition
-    arrivals: Mapping[str, int] | None  # scheduled, late, unfinished; open loop only
-    generator_us: float | None  # the rig's own processor time a transaction; median of the repetitions
-    session_us: float | None  # and that of the session calls, the engine's where it is embedded
-    memory: MemorySummary | None  # None where nothing was asked of it
-    sizes: SizeSummary | None  # of database and log; None where no repetition is done
-    engine_work: EngineWork | None  # as the engine itself counts it; None where it is not asked
-    calls: CommitCalls | None  # None where nobody watched
-    observed: Recording | None  # the first repetition that was watched
-    notes: tuple[int, ...]  # numbers of Results.findings
-    terminal_classes: tuple[Part, ...] = ()  # of terminals; none where all are alike
-    stages: tuple[Part, ...] = ()  # none where the load does not change
-    stalls: tuple[Stall, ...] = ()  # of all repetitions
-    own_reports: tuple[OwnReport, ...] = ()  # of the first repetition
-
-    @property
-    def levels(self) -> Mapping[str, str]:
-        return self.row.levels
-
-    @property
-    def verdict(self) -> str:
-        return self.against_base.verdict if self.against_base else ""
-
-
-@dataclass(frozen=True)
-class Load:
-    """How one database was filled that some rows began with."""
-
-    label: str  # of the levels that those rows share
-    levels: Mapping[str, str]
-    loaded: Loaded
 
 
 @dataclass(frozen=True)
@@ -115,7 +52,6 @@ class Table:
 
     @property
     def counted(self) -> str:
-        """What its rates count."""
         return unit(str(self.lines[0].row.first.workload["kind"]))
 
 
@@ -139,13 +75,7 @@ class Results:
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # what levels do not say, and of which engines
 
     @property
-    def title(self) -> str:
-        experiment = self.journal.header.experiment
-        return str(experiment.get("title") or experiment["name"])
-
-    @property
     def missing(self) -> int:
-        """Planned cells that have not run yet."""
         return self.journal.header.cells - len(self.journal.recordings)
 
     @property
@@ -175,7 +105,7 @@ class Results:
             ],
             "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
             "failed": [_bad_json(r) for r in self.bad if r.status == "failed"],
-            "hosts": fleet.as_json(self.hosts) if self.hosts else None,
+            "hosts": fleet_json(self.hosts) if self.hosts else None,
             "risks": [risks.as_json(one) for one in self.risks],
             "known_faults": [{"text": fault, "engines": list(of)} for fault, of in self.faults.items()],
             "commit_costs": [_cost_json(cost) for cost in self.commit_costs],
@@ -194,7 +124,7 @@ def _line_json(line: Line) -> dict[str, Any]:
         "levels": dict(line.levels),
         "repetitions": len(line.row.done),
         "goodput_per_s": summary_json(line.goodput),
-        "samples_per_s": line.row.goodput_per_s(),
+        "samples_per_s": line.row.goodput_per_s,
         "throughput_per_s": line.throughput_per_s,
         "run_s_median": line.seconds,
         "relative": summary_json(line.relative) if line.relative else None,
@@ -209,12 +139,11 @@ def _line_json(line: Line) -> dict[str, Any]:
         "new_order_per_min": line.new_order_per_min,
         "reads": vars(line.reads) if line.reads else None,
         "operations": _operations_json(line.operations) if line.operations else None,
-        "replay": replays_.as_json(line.replays),
+        "replay": replay_json(line.replays),
         "threads": line.threads,
         "load": _load_json(line.row),
         "arrivals": dict(line.arrivals) if line.arrivals else None,
-        "generators": generators_.as_json(line),
-        "server_host": generators_.server_as_json(line),
+        **load_json(line.row),
         "generator_us_per_transaction": line.generator_us,
         "session_us_per_transaction": line.session_us,
         "memory": asdict(line.memory) if line.memory else None,
@@ -227,7 +156,7 @@ def _line_json(line: Line) -> dict[str, Any]:
 
 
 def _operations_json(operations: Operations) -> dict[str, Any]:
-    garbage = {name: getattr(operations, name) for name in ("before", "after")}
+    garbage = attributes(operations, "before", "after")
     return {
         **vars(operations),
         "mb_per_s": operations.mb_per_s,
@@ -241,7 +170,7 @@ def _cost_json(cost: CommitCost) -> dict[str, Any]:
         "workload": cost.row.workload,
         "levels": dict(cost.levels),
         "run_s_median": cost.seconds,
-        "commits_per_s_median": median(cost.row.goodput_per_s()),
+        "commits_per_s_median": median(cost.row.goodput_per_s),
         "writes_per_commit": calls.writes if calls else None,
         "bytes_per_commit": calls.bytes if calls else None,
         "flushes_per_commit": calls.flushes if calls else None,
@@ -269,13 +198,7 @@ def _comparison_json(comparison: Comparison) -> dict[str, Any]:
         "is_base": comparison.is_base,
         "n": list(comparison.n),
         "ratio": summary_json(comparison.ratio),
-        "cliffs_delta": comparison.cliffs_delta,
-        "p": comparison.p,
-        "p_corrected": comparison.p_corrected,
-        "family": comparison.family,
-        "verdict": comparison.verdict,
-        "reason": comparison.reason,
-        "smallest_ratio": comparison.smallest_ratio,
+        **attributes(comparison, "cliffs_delta", "p", "p_corrected", "family", "verdict", "reason", "smallest_ratio"),
     }
 
 
@@ -284,7 +207,7 @@ def _effect_json(workload: str, effect: Effect) -> dict[str, Any]:
 
 
 def _bad_json(recording: Recording) -> dict[str, Any]:
-    return {"cell": recording.cell, "levels": recording.levels, "reason": recording.reason}
+    return attributes(recording, "cell", "levels", "reason")
 
 
 def results(
@@ -309,7 +232,7 @@ def results(
     waivers = journal.header.experiment.get("waive", {}) if waivers is None else waivers
     notes = Notes(waivers)
     tables = []
-    for workload, rows in samples.by_workload(all_rows).items():
+    for workload, rows in by_workload(all_rows).items():
         factors = tuple(samples.varying(rows))
         mine = tuple(c for c in compared if any(c.row is row for row in rows))
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
@@ -354,11 +277,6 @@ def _alike(place: PlaceFacts) -> str:
     return json.dumps(place.alike())
 
 
-def name_of(row: Row, factors: Sequence[str]) -> str:
-    """The levels of ``factors``, those that do not apply left out."""
-    return ", ".join(row.levels[f] for f in factors if row.levels[f] != NOT_APPLICABLE) or "all"
-
-
 def _loads(rows: Sequence[Row], factors: Sequence[str]) -> tuple[Load, ...]:
     """Each load once, named by what its rows have in common. One of the schema alone is no load."""
     by_load: dict[str, tuple[Loaded, list[Row]]] = {}
@@ -401,12 +319,9 @@ def _line(
     compared: Sequence[Comparison],
     notes: Notes,
 ) -> Line:
-    is_base = samples.base_of(row, rows, base) is row
+    is_base = base_of(row, rows, base) is row
     against_base = next((c for c in compared if c.is_base and c.row is row), None)
-    ran, rates = row.results(), row.goodput_per_s()
-    counts = {name: sum(getattr(result.counts, name) for result in ran) for name in COUNTED}
-    arrived = [result.arrivals for result in ran if result.arrivals]
-    latency = merge([result.latency for result in ran])
+    ran, rates = row.results, row.goodput_per_s
     classes: Counter[str] = Counter()
     for result in ran:
         classes.update({refused.class_: refused.count for refused in result.counts.classes})
@@ -416,28 +331,24 @@ def _line(
         label=name_of(row, factors),
         goodput=summarise(rates),
         throughput_per_s=median([result.throughput_per_s for result in ran]),
-        seconds=median(row.seconds()) if row.by_count else None,
+        seconds=median(row.seconds) if row.by_count else None,
         relative=against_base.ratio if against_base else ratio(rates, rates) if is_base else None,
         is_base=is_base,
         against_base=against_base,
-        latency=latency,
-        percentiles=tuple(percentile(latency, share) for share in (*SHOWN, 1.0)),
-        counts=counts,
+        percentiles=percentiles(row.latency),
+        counts=parts.counts(ran),
         classes=dict(classes.most_common()),
-        kinds=kinds.of_row(row),
-        new_order_per_min=kinds.new_order_per_min(row),
-        reads=reads.of_row(row),
-        operations=maintenance.of_row(row),
-        replays=replays.of_row(row),
+        new_order_per_min=median([rate for result in ran if (rate := result.new_order_per_min) is not None]),
+        reads=workload_figures.reads(row),
+        operations=workload_figures.operations(row),
+        replays=workload_figures.replays(row),
         threads=max((result.threads for result in ran), default=0) or None,
-        arrivals={name: sum(getattr(a, name) for a in arrived) for name in ("scheduled", "late", "unfinished")}
-        if arrived
-        else None,
+        arrivals=parts.arrivals(ran),
         generator_us=median([cpu.generator_us_per_transaction for cpu in clocked]),
         session_us=median([cpu.session_us_per_transaction for cpu in clocked]),
         memory=memory.of_row(row),
         sizes=sizes.of_row(row),
-        engine_work=counters.of_row(row),
+        engine_work=engine_figures.engine_work(row),
         calls=calls_of(row),
         observed=next((recording for recording in row.done if recording.calls), None),
         notes=tuple(sorted({notes.number(finding) for finding in judge.of_row(row)})),

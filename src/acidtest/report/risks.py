@@ -5,40 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
-
+from acidtest.analysis.pairs import levels_text
 from acidtest.analysis.risks import LevelRisk
 from acidtest.analysis.survival import Survival
-from acidtest.journal.models import NOT_APPLICABLE
+from acidtest.report.table import Column, Table
 
-TITLE = "What may be lost at a power cut or an OS crash"
-KILLED = "killed: when only the engine is"
 ENGINES_MAX = 4  # in one line of a terminal; of more it says that it is all, where it is
 
 
-def print_risks(risks: Sequence[LevelRisk], faults: Mapping[str, Sequence[str]], console: Console) -> None:
-    """A line for each level and the engines that may lose the same; nothing where nothing may be lost."""
-    if not risks:
-        return
-    console.print()
-    console.print(Text(TITLE, style="bold").append(f" ({KILLED})", style="not bold dim"))
-    grid = Grid.grid(padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold", max_width=max(console.width // 4, 16))
-    grid.add_column(overflow="fold")
-    for position, one in enumerate(risks):
-        is_new = position == 0 or risks[position - 1].level != one.level
+def table(risks: Sequence[LevelRisk]) -> Table:
+    """A row for each level and the engines that may lose the same; without rows where nothing may be lost."""
+
+    def is_new(one: LevelRisk) -> bool:
+        return next(other for other in risks if other.level == one.level) is one
+
+    def engines(one: LevelRisk) -> str:
         is_all = len(one.engines) > ENGINES_MAX and sum(other.level == one.level for other in risks) == 1
-        grid.add_row(one.level if is_new else "", "all" if is_all else ", ".join(one.engines), sentence(one))
-    console.print(grid)
-    for line in fault_lines(faults):
-        console.print(Text(line, style="yellow"))
+        return "all" if is_all else ", ".join(one.engines)
+
+    columns = [
+        Column("level", lambda one: one.level if is_new(one) else "", right=False, typed=True, only="terminal"),
+        Column("level", lambda one: one.level, right=False, only="page"),
+        Column("engines", engines, right=False, narrow=True, only="terminal"),
+        Column("engines", lambda one: ", ".join(one.engines), right=False, only="page"),
+        Column("may be lost", sentence, right=False),
+    ]
+    return Table(
+        columns,
+        risks,
+        "risks",
+        "What may be lost at a power cut or an OS crash",
+        "killed: when only the engine is",
+        caption="“Killed”: when only the engine's process ends",
+        headed=False,
+    )
 
 
 def fault_lines(faults: Mapping[str, Sequence[str]]) -> list[str]:
-    """What levels do not say of engines."""
     return [f"{', '.join(engines)}, at every level: {fault}." for fault, engines in faults.items()]
 
 
@@ -71,14 +74,11 @@ def _tally(cuts: Sequence[Survival]) -> str:
 
 
 def _names(cuts: Sequence[Survival]) -> list[str]:
-    """By the levels in which they differ."""
     factors = [name for name in cuts[0].levels if len({one.levels.get(name) for one in cuts}) > 1]
-    named = [[one.levels.get(name, "") for name in factors] for one in cuts]
-    return [", ".join(level for level in levels if level not in ("", NOT_APPLICABLE)) for levels in named]
+    return [levels_text(one.levels, factors) for one in cuts]
 
 
 def as_json(one: LevelRisk) -> dict[str, Any]:
-    """For programs."""
     risk = one.risk.as_json() if one.risk else None
     return {
         "durability": one.level,

@@ -5,28 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL, power
-from acidtest.analysis.samples import base_of
-from acidtest.analysis.search import (
-    Rate,
-    Search,
-    SearchRun,
-    figures,
-    name_of,
-    refused_for,
-    searches,
-    unordered,
-    varying,
-)
+from acidtest.analysis.pairs import base_of
+from acidtest.analysis.search.recorded import Search, figures, searches, varying
+from acidtest.analysis.search.run import SearchRun
+from acidtest.analysis.search.steps import Rate, refused_for, unordered
 from acidtest.doubts import judge
 from acidtest.doubts.rules.searches import OFFER
 from acidtest.doubts.unchecked import of_run
 from acidtest.finding import Finding, Unchecked, waived
 from acidtest.journal.models import Journal
 from acidtest.limits import Clause, Limit, milliseconds
+from acidtest.report.line import name_of
 from acidtest.report.numbers import number
 from acidtest.report.verdicts import found
 from acidtest.words import counted
@@ -81,12 +73,10 @@ class Line:
 
     @property
     def rate_per_s(self) -> float | None:
-        """The highest that holds."""
         return self.search.confirmed.rate_per_s if self.search.confirmed else None
 
     @property
     def refuted_per_s(self) -> float | None:
-        """The next one that does not."""
         found = self.search.found
         return found.refuted.rate_per_s if found and found.refuted else None
 
@@ -122,11 +112,6 @@ class SearchResults:
     base: Mapping[str, str]
 
     @property
-    def title(self) -> str:
-        experiment = self.journal.header.experiment
-        return str(experiment.get("title") or experiment["name"])
-
-    @property
     def limit(self) -> str:
         return str(self.journal.header.experiment["search"]["limit"])
 
@@ -158,7 +143,6 @@ class SearchResults:
 
     @property
     def counted(self) -> str:
-        """What the rates count."""
         return unit(str(self.lines[0].search.first.workload["kind"])) if self.lines else "commits"
 
     def as_json(self) -> dict[str, Any]:
@@ -258,26 +242,26 @@ def _answer(search: Search) -> list[str]:
     found = search.found
     assert found is not None
     limit, confirmed, refuted = search.asked.limit, found.confirmed, found.refuted
-    told = []
+    shown = []
     if confirmed:
         runs = len(confirmed.fresh)
         held = f"in all {runs} fresh runs" if runs > 2 else "in both fresh runs" if runs == 2 else "in one fresh run"
         values = "; ".join(
             f"{clause.figure} {spread(figures(confirmed, n, 'confirming'))}" for n, clause in enumerate(limit.clauses)
         )
-        told.append(f"{rate(confirmed.rate_per_s)} a second hold {limit} {held} ({values}).")
+        shown.append(f"{rate(confirmed.rate_per_s)} a second hold {limit} {held} ({values}).")
         if runs < REPETITIONS_FOR_INTERVAL:
-            told.append(f"That is a first look: fewer than {REPETITIONS_FOR_INTERVAL} runs show no interval.")
+            shown.append(f"That is a first look: fewer than {REPETITIONS_FOR_INTERVAL} runs show no interval.")
     elif found.ending in ("limit", "saturated"):
-        told.append(f"No rate was confirmed to hold {limit}.")
-    told.append(_ending(search, refuted))
-    return [one for one in told if one]
+        shown.append(f"No rate was confirmed to hold {limit}.")
+    shown.append(_ending(search, refuted))
+    return [one for one in shown if one]
 
 
 def _out_of_order(search: Search) -> list[str]:
     """Runs that another one of the same rate contradicts, and a rate that does not hold below one that does."""
     limit = search.asked.limit
-    told = [
+    shown = [
         f"One run at {rate(one.rate_per_s)} a second did not hold ({said_of(one.aside.run, limit)}), and the next one "
         "there did: the first is set aside."
         for one in search.rates
@@ -285,12 +269,12 @@ def _out_of_order(search: Search) -> list[str]:
     ]
     if pair := unordered(search.rates):
         low, high = pair
-        told.append(
+        shown.append(
             f"The rates are out of order: {rate(low.rate_per_s)} a second did not hold "
             f"({said_of(low.first[0], limit)}), and {rate(high.rate_per_s)} did ({said_of(high.first[0], limit)}). "
             "Something else than the load acts here, such as a checkpoint, so no knee is shown: make the runs longer."
         )
-    return told
+    return shown
 
 
 def _ending(search: Search, refuted: Rate | None) -> str:
@@ -314,7 +298,7 @@ def _ending(search: Search, refuted: Rate | None) -> str:
             lowest = found.rates[0]
             return (
                 f"No rate holds {limit}: even at {rate(lowest.rate_per_s)} a second, "
-                f"{_share(lowest.rate_per_s, closed.served_per_s if closed else 0)} of what a closed loop reaches, "
+                f"{part_of(lowest.rate_per_s, closed.served_per_s if closed else 0)} of what a closed loop reaches, "
                 f"{_over(lowest, limit.clauses)}."
             )
         case "open":
@@ -374,28 +358,28 @@ def _full(refuted: Rate) -> str:
     return "each second was slower than the one before"
 
 
-def _share(part: float, whole: float) -> str:
+def part_of(part: float, whole: float) -> str:
     return f"{part / whole:.0%}" if whole else "–"
 
 
 def _picture(search: Search) -> list[str]:
-    told = []
+    shown = []
     closed, most, knee = search.closed, search.most_per_s(), search.knee()
     if most and closed:
-        told.append(
+        shown.append(
             f"The most that was served was {rate(most)} a second of what was offered, and {rate(closed.served_per_s)} "
             f"in a closed loop of {counted(_terminals(search), 'terminal')}."
         )
     elif closed:
-        told.append(
+        shown.append(
             f"A closed loop of {counted(_terminals(search), 'terminal')} reached {rate(closed.served_per_s)} a second."
         )
     if knee:
-        told.append(
+        shown.append(
             f"The knee lies near {rate(knee.rate_per_s)} a second: beyond it each further transaction costs more in "
             "latency than it brings in rate."
         )
-    return told
+    return shown
 
 
 def _terminals(search: Search) -> int:
@@ -407,14 +391,14 @@ def answers(found: SearchResults) -> list[str]:
     if len(found.lines) == 1:
         return sentences(found.lines[0])
     held = [line for line in found.lines if line.rate_per_s]
-    told = []
+    lines = []
     if held:
         best = max(held, key=lambda line: line.rate_per_s or 0)
-        told.append(f"Highest of all: {best.label} with {rate(best.rate_per_s)} a second under {found.limit}.")
+        lines.append(f"Highest of all: {best.label} with {rate(best.rate_per_s)} a second under {found.limit}.")
     for line in found.lines:
         if line.rate_per_s is None:
-            told.append(f"{line.label}: {sentences(line)[0]}")
-    return told
+            lines.append(f"{line.label}: {sentences(line)[0]}")
+    return lines
 
 
 # ---------------------------------------------------------------------------------------------------------- programs
@@ -462,62 +446,3 @@ def _line_json(line: Line) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-@dataclass(frozen=True)
-class RateLine:
-    """One offered rate of a combination, for a table."""
-
-    rate: Rate
-    search: Search
-
-    @property
-    def offered(self) -> str:
-        return rate(self.rate.rate_per_s)
-
-    @property
-    def share(self) -> str:
-        """Of what a closed loop reaches."""
-        return _share(self.rate.rate_per_s, self.search.closed.served_per_s if self.search.closed else 0)
-
-    @property
-    def served(self) -> str:
-        return rate(median(one.run.served_per_s for one in self.rate.taken))
-
-    @property
-    def runs(self) -> str:
-        return f"{len(self.rate.taken):,}"
-
-    def figure(self, clause: int) -> str:
-        values = figures(self.rate, clause)
-        if not values:
-            return "unanswered"
-        low, high = number(min(values)), number(max(values))
-        return low if low == high else f"{low} to {high}"
-
-    @property
-    def p50(self) -> str:
-        return number(_finite(median(one.run.p50_ms for one in self.rate.taken)))
-
-    @property
-    def mean(self) -> str:
-        return number(_finite(median(one.run.mean_ms for one in self.rate.taken)))
-
-    @property
-    def said(self) -> str:
-        """Whether it holds."""
-        wanted = self.search.asked.rules.confirmations
-        if self.rate.refuted:
-            return WHY[self.rate.why or "limit"].partition(":")[0]
-        if self.rate.confirmed(wanted):
-            return f"holds, {len(self.rate.fresh):,} of {len(self.rate.fresh):,}"
-        if self.rate.aside:
-            return "held when tried again"
-        if self.rate.fresh:
-            return f"held in {len(self.rate.fresh):,} of {wanted:,}"
-        return "held once" if self.rate.clearly_holds else "near the limit"
-
-
-def rate_lines(search: Search) -> list[RateLine]:
-    """Every rate that was offered, ascending."""
-    return [RateLine(one, search) for one in search.rates]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-from acidtest.analysis.search import Search
+from acidtest.analysis.search.recorded import Search
 from acidtest.limits import milliseconds
 from acidtest.report import vega
 from acidtest.report.charts import PANELS_MAX
@@ -23,7 +23,6 @@ TIMES = 300  # the limit, above which nothing is drawn: what a full server takes
 
 
 def load(found: SearchResults) -> Chart | None:
-    """The chart of all searches that have a rate."""
     lines = [line for line in found.lines if line.search.rates]
     if not lines:
         return None

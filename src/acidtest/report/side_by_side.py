@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from acidtest.analysis import samples
 from acidtest.analysis.compare import Judged, judge
@@ -21,10 +20,10 @@ from acidtest.errors import BadInput
 from acidtest.finding import Finding
 from acidtest.journal.models import DamagedLine, Journal
 from acidtest.report import verdicts
-from acidtest.report.fitted import Column, print_fitted
-from acidtest.report.marks import marks, note
+from acidtest.report.line import name_of
 from acidtest.report.numbers import interval, number, percent
-from acidtest.report.results import Notes, name_of
+from acidtest.report.results import Notes
+from acidtest.report.table import Cell, Column, Table, note, print_table
 from acidtest.words import counted
 from acidtest.workload import unit as unit_of
 
@@ -60,8 +59,8 @@ class SideBySide:
         unit = "/".join(dict.fromkeys(unit_of(str(pair.one.first.workload["kind"])) for pair in self.pairs))
         columns = [
             Column("levels", lambda pair: name_of(pair.one, pair.shared), right=False),
-            Column(f"A {unit}/s", lambda pair: _marked(pair.one, pair.notes[0])),
-            Column(f"B {unit}/s", lambda pair: _marked(pair.two, pair.notes[1])),
+            Column(f"A {unit}/s", lambda pair: self._marked(pair.one, pair.notes[0])),
+            Column(f"B {unit}/s", lambda pair: self._marked(pair.two, pair.notes[1])),
         ]
         print_pairs(columns, self.pairs, console)
         if self.unpaired:
@@ -73,22 +72,25 @@ class SideBySide:
             console.print(sentence, markup=False)
         console.print("Mann-Whitney at 5 %, corrected over all rows (Holm); intervals are 95 %.", style="dim")
 
+    def _marked(self, row: Row, notes: Sequence[int]) -> Cell:
+        return Cell(number(median(row.goodput_per_s)), marks={n: self.findings[n - 1].advice for n in notes})
+
     @property
     def said(self) -> list[str]:
         """Whether anything else is known to differ, and what no journal can tell."""
-        told = []
+        sentences = []
         if not self.different:
-            told.append(
+            sentences.append(
                 "Nothing else differs that is recorded: machine, storage, versions, settings, workload, files of SQL "
                 "and lengths are the same."
             )
         if self.made:
             a, b = (_span(*one) for one in self.made)
-            told.append(
+            sentences.append(
                 f"A was measured {a}, B {b}: they differ in time too, and in what else the machine did. To see how "
                 "much that is, run A, B and A again, and compare the two runs of A."
             )
-        return told
+        return sentences
 
 
 @dataclass(frozen=True)
@@ -102,28 +104,23 @@ class Pair:
 
     @property
     def shared(self) -> list[str]:
-        """The factors whose levels both have."""
         return [factor for factor, level in self.one.levels.items() if self.two.levels.get(factor) == level]
 
     @cached_property
     def ratio(self) -> Summary:
-        return ratio_of(self.two.goodput_per_s(), self.one.goodput_per_s())
+        return ratio_of(self.two.goodput_per_s, self.one.goodput_per_s)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "levels": dict(self.one.levels),
             "b_levels": dict(self.two.levels),
-            "a_per_s": median(self.one.goodput_per_s()),
-            "b_per_s": median(self.two.goodput_per_s()),
+            "a_per_s": median(self.one.goodput_per_s),
+            "b_per_s": median(self.two.goodput_per_s),
             "a_findings": list(self.notes[0]),
             "b_findings": list(self.notes[1]),
             "ratio": asdict(self.ratio),
             **asdict(self.judged),
         }
-
-
-def _marked(row: Row, notes: Sequence[int]) -> Text:
-    return Text(number(median(row.goodput_per_s()))).append(marks(notes), style="yellow")
 
 
 def _span(began: str, ended: str) -> str:
@@ -139,7 +136,7 @@ def print_pairs(columns: Sequence[Column], pairs: Sequence[Any], console: Consol
         Column("95 %", lambda pair: interval(pair.ratio, 100), drop=1),
         Column("B is", lambda pair: pair.judged.verdict, right=False),
     ]
-    print_fitted([*columns, *compared], pairs, console, "--json has all")
+    print_table(Table([*columns, *compared], pairs), console, "--json has all")
     for sentence in verdicts.explained(pair.judged for pair in pairs):
         console.print(sentence, style="dim", markup=False, highlight=False)
 
@@ -174,7 +171,7 @@ def side_by_side(one: Journal, two: Journal, ignore: Collection[str] = ()) -> Si
     ]
     unpaired = len(before) + len(after) - 2 * len(shared)
     named = [{"what": factor, "a": a, "b": b} for factor, a, b in _apart(one, two) if factor in ignore]
-    different = [*named, *_differences(one, two, ignore), *_of_workloads(pairs, ignore)]
+    different = [*named, *differing(_facts(one, ignore), _facts(two, ignore)), *_of_workloads(pairs, ignore)]
     made = [
         (min(r.started_at for r in journal.recordings), max(r.ended_at for r in journal.recordings))
         for journal in (one, two)
@@ -256,13 +253,8 @@ def _by_levels(journal: Journal, ignore: Collection[str]) -> dict[tuple[tuple[st
 
 
 def _compared(pairs: list[tuple[Row, Row]]) -> list[Pair]:
-    judged = judge([(two.goodput_per_s(), one.goodput_per_s()) for one, two in pairs])
+    judged = judge([(two.goodput_per_s, one.goodput_per_s) for one, two in pairs])
     return [Pair(one, two, verdict) for (one, two), verdict in zip(pairs, judged, strict=True)]
-
-
-def _differences(one: Journal, two: Journal, ignore: Collection[str]) -> list[dict[str, str]]:
-    """Machine, place, versions and settings in force that the runs do not share."""
-    return differing(_facts(one, ignore), _facts(two, ignore))
 
 
 def _facts(journal: Journal, ignore: Collection[str]) -> dict[str, str]:

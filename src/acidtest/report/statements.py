@@ -1,22 +1,25 @@
-"""What an engine's own trace told of each statement: in a terminal, and as rows for the page."""
+"""What an engine's own trace told of each statement."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal
 
 from rich.console import Console
 from rich.text import Text
 
 from acidtest.journal.models import TracedStatement, TracedStatements
-from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import number
+from acidtest.report.table import Column, Table, print_table
 from acidtest.words import counted
 
 SHOWN = 20  # in a terminal; JSON and recording have all
 TEXT_SHOWN = 60  # characters of a statement
+EXPLAINED = (
+    "ms: of all together and of the longest, each rounded down to whole milliseconds by the engine; the figures "
+    "behind them: each time, on average."
+)
 RECORDS = ("seq_reads", "idx_reads", "inserts", "updates", "deletes")
-HEADS = ("statement", "times", "failed", "ms", "ms max", "reads", "writes", "fetches", "marks", "rows", "records")
 
 
 def short(statement: TracedStatement, most: int = TEXT_SHOWN) -> str:
@@ -25,7 +28,7 @@ def short(statement: TracedStatement, most: int = TEXT_SHOWN) -> str:
     return statement.kind or (text if len(text) <= most else f"{text[: most - 1]}…") or "(no text)"
 
 
-def records(statement: TracedStatement) -> str:
+def _records(statement: TracedStatement) -> str:
     """What it did with records, each time on average."""
     each = [(name, getattr(statement, f"record_{name}") / max(1, statement.count)) for name in RECORDS]
     words = {"seq_reads": "read in sequence", "idx_reads": "read by index", "inserts": "inserted",
@@ -33,14 +36,24 @@ def records(statement: TracedStatement) -> str:
     return ", ".join(f"{number(figure)} {words[name]}" for name, figure in each if figure)
 
 
-def row(statement: TracedStatement, most: int = TEXT_SHOWN) -> tuple[str, ...]:
-    """As HEADS: how often, milliseconds in all and at most; then of each time pages, rows fetched and records."""
-    each = (getattr(statement, name) / max(1, statement.count) for name in HEADS[5:10])
-    times = (f"{statement.count:,}", f"{statement.failed:,}" if statement.failed else "")
-    return (
-        short(statement, most), *times, f"{statement.ms:,}", f"{statement.ms_max:,}", *map(number, each),
-        records(statement),
-    )  # fmt: skip
+def table(of: Sequence[TracedStatement], most: int = TEXT_SHOWN) -> Table:
+    """A row for each statement: how often, milliseconds in all and at most; then of each time the rest."""
+
+    def each(name: str, drop: int = 0) -> Column:
+        return Column(name, lambda one: number(getattr(one, name) / max(1, one.count)), drop=drop)
+
+    failed: Literal["", "page"] = "" if any(one.failed for one in of) else "page"
+    columns = [
+        Column("statement", lambda one: short(one, most), right=False),
+        Column("times", lambda one: f"{one.count:,}"),
+        Column("failed", lambda one: f"{one.failed:,}" if one.failed else "", drop=6, only=failed),
+        Column("ms", lambda one: f"{one.ms:,}"),
+        Column("ms max", lambda one: f"{one.ms_max:,}", drop=5),
+        *map(each, ("reads", "writes", "fetches", "marks")),
+        each("rows", 7),
+        Column("records", _records, right=False, drop=8),
+    ]
+    return Table(columns, of, "statements", explained=EXPLAINED)
 
 
 def said(traced: TracedStatements) -> str:
@@ -60,35 +73,10 @@ def said(traced: TracedStatements) -> str:
     return f"Statements by {traced.source}: {counted(traced.records, 'event')}, {lost}."
 
 
-def explained() -> str:
-    return (
-        "ms: of all together and of the longest, each rounded down to whole milliseconds by the engine; the figures "
-        "behind them: each time, on average."
-    )
-
-
 def print_statements(traced: TracedStatements, console: Console) -> None:
     """A row for each statement, the one that took longest first."""
     console.print()
     console.print(Text(said(traced), style="yellow" if traced.lost or traced.not_traced else ""))
-    if not traced.statements:
-        return
-    rows = [row(one) for one in traced.statements[:SHOWN]]
-    print_fitted(_columns(rows), rows, console, "the recording and --json have all")
-    console.print(explained(), style="dim")
+    print_table(table(traced.statements[:SHOWN]), console, "the recording and --json have all")
     if (more := len(traced.statements) - SHOWN) > 0:
         console.print(f"{counted(more, 'more statement is', 'more statements are')} in the recording.", style="dim")
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[Column]:
-    drops = {"failed": 6, "ms max": 5, "rows": 7, "records": 8}
-    shown = [place for place, head in enumerate(HEADS) if head != "failed" or any(one[place] for one in rows)]
-    return [_column(place, drops.get(HEADS[place], 0)) for place in shown]
-
-
-def _column(place: int, drop: int) -> Column:
-    def cell(of: Any) -> str:
-        return str(of[place])
-
-    head = HEADS[place]
-    return Column(head, cell, right=head not in ("statement", "records"), drop=drop)

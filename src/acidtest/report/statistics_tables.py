@@ -2,58 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acidtest.analysis import database
 from acidtest.analysis.database import Unusual
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableStatistics
-from acidtest.report.fitted import Column
-from acidtest.report.growth_tables import NOTHING, attribute, count, shown
+from acidtest.report.growth_tables import COUNT, shown
+from acidtest.report.table import Cell, Column, Table, figure
 
-
-def _length(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:,.2f}"
+LENGTH, PERCENT = "{:,.2f}".format, "{:.0f}".format
 
 
 def _mb(value: int) -> str:
     return f"{value / 1e6:,.2f}"
 
 
-def _percent(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.0f}"
-
-
-def _of(field: str, head: str, text: Callable[[Any], str], right: bool = True) -> Column:
-    return Column(head, attribute(field, text), right)
-
-
 TABLES = (
-    _of("name", "table", str, right=False),
-    _of("records", "records", count),
-    _of("record_bytes", "record bytes", _length),
-    _of("versions", "versions", count),
-    _of("version_bytes", "version bytes", _length),
-    _of("versions_max", "versions of one", count),
-    _of("data_pages", "data pages", count),
-    _of("slots", "slots", count),
-    _of("bytes", "MB", _mb),
-    _of("index_bytes", "indexes MB", _mb),
-    _of("fill_percent", "fill %", _percent),
-    _of("real_fill_percent", "real fill %", _percent),
+    Column("table", figure("name", str), right=False),
+    Column("records", figure("records", COUNT)),
+    Column("record bytes", figure("record_bytes", LENGTH)),
+    Column("versions", figure("versions", COUNT)),
+    Column("version bytes", figure("version_bytes", LENGTH)),
+    Column("versions of one", figure("versions_max", COUNT)),
+    Column("data pages", figure("data_pages", COUNT)),
+    Column("slots", figure("slots", COUNT)),
+    Column("MB", figure("bytes", _mb)),
+    Column("indexes MB", figure("index_bytes", _mb)),
+    Column("fill %", figure("fill_percent", PERCENT)),
+    Column("real fill %", figure("real_fill_percent", PERCENT)),
 )
 INDEXES = (
-    _of("name", "index", str, right=False),
-    _of("table", "table", str, right=False),
-    _of("depth", "depth", count),
-    _of("keys", "keys", count),
-    _of("key_bytes", "key bytes", _length),
-    _of("duplicates_max", "most of one value", count),
-    _of("duplicates", "duplicates", count),
-    _of("unique", "unique", count),
-    _of("bytes", "MB", _mb),
-    _of("fill_percent", "fill %", _percent),
+    Column("index", figure("name", str), right=False),
+    Column("table", figure("table", str), right=False),
+    Column("depth", figure("depth", COUNT)),
+    Column("keys", figure("keys", COUNT)),
+    Column("key bytes", figure("key_bytes", LENGTH)),
+    Column("most of one value", figure("duplicates_max", COUNT)),
+    Column("duplicates", figure("duplicates", COUNT)),
+    Column("unique", figure("unique", COUNT)),
+    Column("MB", figure("bytes", _mb)),
+    Column("fill %", figure("fill_percent", PERCENT)),
 )
 
 
@@ -76,8 +66,17 @@ class StatisticsTables:
         timed = (("cold", read.read_s_cold), ("warm", read.read_s_warm))
         return [(how, s, (read.read_bytes or 0) / s / 1e6) for how, s in timed if s and read.read_bytes]
 
+    @property
+    def on_page(self) -> tuple[Table, Table]:
+        """Of tables and of indexes; what is unusual is marked."""
+        return self._marked(self.table_columns, self.tables), self._marked(self.index_columns, self.indexes)
+
+    def _marked(self, columns: Sequence[Column], rows: Sequence[Any]) -> Table:
+        name, *others = columns
+        first = replace(name, cell=lambda row: Cell(row.name, "unknown" if self.stands_out(row) else ""))
+        return Table([first, *others], rows, "statistics")
+
     def stands_out(self, row: TableStatistics | IndexStatistics) -> bool:
-        """Whether something of it is unusual."""
         of = f"index {row.name} of {row.table}" if isinstance(row, IndexStatistics) else f"table {row.name}"
         return any(one.where == of for one in self.unusual)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from acidtest.analysis.recovered import recovered
+from acidtest.analysis.pairs import levels_text
+from acidtest.analysis.recovery import recovered
 from acidtest.analysis.survival import Survival, survivals
-from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, SettingInForce
+from acidtest.journal.models import Journal, Recording, SettingInForce
 from acidtest.report import charts
 from acidtest.report.numbers import number
 from acidtest.report.page import fill
@@ -20,7 +21,7 @@ def write_survival_page(journal: Journal, path: Path, pictures: list[Picture] | 
     """Write the page to ``path``, whole or not at all; its charts are added to ``pictures``."""
     rows = survivals(journal.recordings)
     varied = varied_of(journal.header)
-    named = [(_name(row, varied), row) for row in rows]
+    named = [(levels_text(row.levels, varied), row) for row in rows]
     picture = charts.survival(named, f"{noun(journal.recordings)}/s before the cut")
     fill(
         "survival.html.j2",
@@ -37,26 +38,17 @@ def write_survival_page(journal: Journal, path: Path, pictures: list[Picture] | 
     )
 
 
-def _name(row: Survival | Recording, varied: Sequence[str]) -> str:
-    return _named(row.levels, varied)
-
-
-def _named(levels: Mapping[str, str], varied: Sequence[str]) -> str:
-    return ", ".join(level for f in varied if (level := levels.get(f, "")) not in ("", NOT_APPLICABLE))
-
-
 def _settings(recordings: Sequence[Recording], varied: Sequence[str]) -> list[tuple[str, list[SettingInForce]]]:
-    """Those of each combination's first cut that has any."""
     settings: dict[str, list[SettingInForce]] = {}
     for recording in recordings:
         if recording.settings:
-            settings.setdefault(_name(recording, varied), recording.settings)
+            settings.setdefault(levels_text(recording.levels, varied), recording.settings)
     return list(settings.items())
 
 
 def _recoveries(recordings: Sequence[Recording], varied: Sequence[str]) -> list[str]:
     """How long each took from the mount to full speed, the slowest first; nothing where none came to it."""
-    found = [(row.total_s, _named(row.levels, varied)) for row in recovered(recordings) if row.total_s is not None]
+    found = [(row.total_s, levels_text(row.levels, varied)) for row in recovered(recordings) if row.total_s is not None]
     if not found:
         return []
     each = ", ".join(f"{name} {number(total_s)} s" for total_s, name in sorted(found, reverse=True))

@@ -4,61 +4,49 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
 from rich.text import Text
 
 from acidtest.analysis.expected_loss import PLUG, announcement, is_unannounced
 from acidtest.analysis.survival import Survival, is_silent, survivals
 from acidtest.doubts.unchecked import may_still_lose, of_cuts
 from acidtest.journal.models import Header, Journal, Recording
-from acidtest.report.fault_detection_table import noticing_json, page_noticing, print_noticing
-from acidtest.report.headings import headings
-from acidtest.report.numbers import number
-from acidtest.report.recovery_table import page_recovery, print_recovery, recovery_json
-from acidtest.report.replication_table import page_replication, print_replication, replication_json
-from acidtest.report.unchecked import print_unchecked
+from acidtest.report.failure_tables import (
+    noticing,
+    noticing_json,
+    recovery,
+    recovery_json,
+    replication,
+    replication_json,
+)
+from acidtest.report.numbers import attributes
+from acidtest.report.table import (
+    COUNT,
+    NOTHING,
+    STYLES,
+    Cell,
+    Column,
+    Table,
+    figure,
+    of_levels,
+    print_table,
+    print_unchecked,
+)
 from acidtest.words import counted
 from acidtest.workload import BY_KIND, transactions
 
-STYLES = {
-    "survived": "green",
-    "conditions held": "yellow",
-    "lost": "bold red",
-    "lost, as announced": "red",
-    "unknown": "yellow",
-}
-REASONS_MAX = 2
+REASONS_MAX = 2  # in a terminal
+WHYS_MAX = 3  # on a page
 LONGER = "duration_s = 60 in place of count: Linux begins to write what nobody flushes after 30 s"
 ONE_BY_ONE = "acknowledgements-come-one-by-one"
 IN_BURSTS = (
     "several items came in one write: how many were lost, how old they were and the items a second say little until "
     "load flushes each item (Python: flush=True, C: stdbuf -oL)"
 )
-SOMETIMES = (
-    "unannounced",
-    "oldest loss ms",
-    "after failed flush",
-    "states",
-    "outcomes",
-    "torn",
-    "repaired",
-)  # columns that few pages have use for
 WITNESSES_MAX = 6
-PAGE_COLUMNS = ("cuts", "survived", "lost", "unknown", "worst loss", "commits", "commits/s", "mount ms", "recovery ms")
-
-
-@dataclass(frozen=True)
-class Column:
-    heading: str
-    text: Callable[[Survival], str]
-    always: bool = True
 
 
 def worst_text(row: Survival) -> str:
@@ -68,12 +56,7 @@ def worst_text(row: Survival) -> str:
         return f"{row.lost_counted_worst:,}; {row.lost_uncounted:,} of {row.cuts:,} {what}"
     if row.held or row.lost_commits_worst is None:
         return "uncounted"
-    return f"{row.lost_commits_worst:,}" if row.acknowledged or row.lost else "–"
-
-
-def oldest_text(row: Survival) -> str:
-    """For how long before the cut a commit had been acknowledged that is missing, at worst."""
-    return "–" if row.lost_ms_worst is None else f"{row.lost_ms_worst:,.0f}"
+    return f"{row.lost_commits_worst:,}" if row.acknowledged or row.lost else NOTHING
 
 
 def oldest_note(said: str) -> str:
@@ -82,37 +65,80 @@ def oldest_note(said: str) -> str:
     return f"oldest loss ms: for {least}how long the oldest of the missing {said} had been acknowledged before the cut."
 
 
-def commits_text(row: Survival) -> str:
-    return f"{row.acknowledged:,}" if row.acknowledged else "–"
-
-
-def flush_text(row: Survival) -> str:
+def _flush_text(row: Survival) -> str:
     """What the engine did after a failed flush, over all cuts."""
-    return ", ".join(f"{count:,} {what}" for what, count in row.after_failed_flush.items()) or "–"
+    return ", ".join(f"{count:,} {what}" for what, count in row.after_failed_flush.items()) or NOTHING
 
 
-COLUMNS = (
-    Column("survived", lambda row: row.survived_of),
-    Column("unannounced", lambda row: f"{row.losses_unannounced:,}", always=False),
-    Column("unknown", lambda row: f"{row.unknown:,}", always=False),
-    Column("after failed flush", flush_text, always=False),
-    Column("states", lambda row: f"{row.states:,}", always=False),
-    Column("outcomes", lambda row: f"{row.outcomes:,}" if row.outcomes else "–", always=False),
-    Column(
-        "exercised",
-        lambda row: "–" if row.exercised_share is None else f"{100 * row.exercised_share:.0f} %",
-        always=False,
-    ),
-    Column("a second", lambda row: f"{row.states_per_s:,.1f}" if row.states_per_s else "–", always=False),
-    Column("worst loss", worst_text),
-    Column("oldest loss ms", oldest_text, always=False),
-    Column("commits/s", lambda row: number(row.commits_per_s), always=False),
-    Column("commits", commits_text),
-    Column("torn", lambda row: f"{row.torn:,}", always=False),
-    Column("repaired", lambda row: f"{row.repaired:,}", always=False),
-    Column("mount ms", lambda row: ms(row.filesystem_recovery_s)),
-    Column("recovery ms", lambda row: ms(row.engine_recovery_s)),
-)
+def verdict(survival: Survival) -> Cell:
+    """What came of the power cuts of a combination."""
+    announced = " announced" if survival.said == "lost, as announced" else ""
+    return Cell(survival.said, survival.verdict + announced)
+
+
+def _survived(row: Survival) -> str:
+    """Of how many states, where crash states were looked at; nothing where no commit was looked for."""
+    return NOTHING if row.held else row.survived_of if row.states else f"{row.survived:,}"
+
+
+def ms(seconds: float) -> str:
+    return f"{seconds * 1e3:,.0f}"
+
+
+COMMITS = "commits"
+FIGURES: dict[str, Callable[[Survival], str]] = {
+    "cuts": figure("cuts", COUNT),
+    "survived": _survived,
+    "lost": figure("lost", COUNT),
+    "unannounced": figure("losses_unannounced", COUNT),
+    "unknown": figure("unknown", COUNT),
+    "after failed flush": _flush_text,
+    "states": figure("states", COUNT),
+    "outcomes": figure("outcomes", lambda many: f"{many:,}" if many else NOTHING),
+    "exercised": figure("exercised_share", lambda part: f"{100 * part:.0f} %"),
+    "a second": figure("states_per_s", lambda rate: f"{rate:,.1f}" if rate else NOTHING),
+    "worst loss": worst_text,
+    # For how long before the cut a commit had been acknowledged that is missing, at worst.
+    "oldest loss ms": figure("lost_ms_worst", "{:,.0f}".format),
+    "commits/s": figure("commits_per_s"),
+    COMMITS: lambda row: f"{row.acknowledged:,}" if row.acknowledged else NOTHING,
+    "torn": figure("torn", COUNT),
+    "repaired": figure("repaired", COUNT),
+    "mount ms": figure("filesystem_recovery_s", ms),
+    "recovery ms": figure("engine_recovery_s", ms),
+}
+# Of the terminal and of the page, in order; in brackets those that stand only where they tell something of some row.
+IN_TERMINAL = (
+    "[unannounced]", "[unknown]", "[after failed flush]", "[states]", "[outcomes]", "[exercised]", "[a second]",
+    "worst loss", "[oldest loss ms]", "[commits/s]", COMMITS, "[torn]", "[repaired]", "mount ms", "recovery ms",
+)  # fmt: skip
+ON_PAGE = (
+    "cuts", "survived", "lost", "unknown", "worst loss", COMMITS, "commits/s", "[unannounced]", "[after failed flush]",
+    "[states]", "[outcomes]", "[oldest loss ms]", "[torn]", "[repaired]", "mount ms", "recovery ms",
+)  # fmt: skip
+
+
+def _columns(rows: Sequence[Survival], heads: Sequence[str], said: str) -> list[Column]:
+    """Of these ``heads``; ``said`` is what was acknowledged. The last are left out first."""
+    shown = [
+        (head.strip("[]"), FIGURES[head.strip("[]")])
+        for head in heads
+        if "[" not in head or any(FIGURES[head.strip("[]")](row) not in ("0", NOTHING) for row in rows)
+    ]
+    return [Column(head.replace(COMMITS, said), text, drop=n) for n, (head, text) in enumerate(shown, start=1)]
+
+
+def _table(
+    journal: Journal, rows: Sequence[Survival], columns: Sequence[Column], notes: Sequence[str], explained: str
+) -> Table:
+    return Table(
+        of_levels(varied_of(journal.header), [Column("verdict", verdict, right=False, typed=True), *columns]),
+        rows,
+        "cuts",
+        caption="Times are medians: the mount with the journal's replay, and the engine from its start to its answer",
+        conclusions=notes,
+        page_explained=explained,
+    )
 
 
 def noun(recordings: Iterable[Recording]) -> str:
@@ -126,17 +152,10 @@ def print_survival(journal: Journal, console: Console) -> None:
     rows = survivals(journal.recordings)
     varied = varied_of(journal.header)
     console.print()
-    console.print(Text(str(journal.header.experiment.get("title") or journal.header.experiment["name"]), style="bold"))
+    console.print(Text(journal.header.title, style="bold"))
     said = noun(journal.recordings)
-    columns = [replace(column, heading=column.heading.replace("commits", said)) for column in COLUMNS]
-    shown = [column for column in columns if column.always or any(column.text(row) not in ("0", "–") for row in rows)]
-    left_out: list[str] = []
-    unbounded = console.options.update_width(10_000)
-    while Measurement.get(console, unbounded, _grid(rows, varied, shown)).maximum > console.width and len(shown) > 1:
-        left_out.insert(0, shown.pop().heading)
-    console.print(_grid(rows, varied, shown))
-    if left_out:
-        console.print(f"A wider terminal also shows {', '.join(left_out)}.", style="dim", soft_wrap=True)
+    survived = Column("survived", lambda row: row.survived_of)
+    print_table(_table(journal, rows, [survived, *_columns(rows, IN_TERMINAL, said)], (), ""), console, whole="")
     console.print(
         f"\n{said}: acknowledged before the cuts; worst loss: of those, missing after the worst cut.\n"
         f"{said}/s: the median, from the load's start to the cut{on_what(journal)}; no figure of acidtest run.\n"
@@ -153,9 +172,8 @@ def print_survival(journal: Journal, console: Console) -> None:
         console.print(note, style="dim", markup=False, soft_wrap=True)
     for note in lost_all(rows, varied):
         console.print(note, markup=False, soft_wrap=True)
-    print_noticing(journal, varied, console)
-    print_replication(journal, console)
-    print_recovery(journal, varied, console)
+    for table in (noticing(journal, varied), replication(journal), recovery(journal, varied)):
+        print_table(table, console)
     console.print()
     print_unchecked(of_cuts(journal.recordings), console)
     if missing := not_run(journal):
@@ -268,45 +286,46 @@ def not_numbered(names: Sequence[str]) -> str:
 
 
 def page_tables(journal: Journal) -> dict[str, Any]:
-    """What ``verdicts.html.j2`` shows."""
-    rows = survivals(journal.recordings)
-    extra = {
-        column.heading: column.text
-        for column in COLUMNS
-        if column.heading in SOMETIMES and any(column.text(row) not in ("0", "–") for row in rows)
-    }
-    said = noun(journal.recordings)
+    rows, varied, said = survivals(journal.recordings), varied_of(journal.header), noun(journal.recordings)
+    notes = [tally(rows, announcers(journal), said), uncounted(journal.recordings), *lost_all(rows, varied)]
+    oldest_loss = f" {oldest_note(said).capitalize()}" if any(row.lost_ms_worst is not None for row in rows) else ""
+    explained = (
+        f"Worst loss: acknowledged {said} that were missing after the worst cut; “uncounted” where the "
+        f"{'program' if said == 'items' else 'engine'} did not give its data back. One cut that lost makes its "
+        "combination “lost”; a loss is “as announced” when the durability level, or a drive that gives up flushes, "
+        "says that it may happen; “survived” needs every check of every cut to have run and to hold; “conditions "
+        f"held” is said where the workload does not number its {said}, so that none was looked for; all else is "
+        f"“unknown”.{oldest_loss}"
+    )
     return {
-        "rows": rows,
+        "verdicts": _table(journal, rows, _columns(rows, ON_PAGE, said), [*filter(None, notes)], explained),
         "noun": said,
         "is_plug": is_plug(journal),
-        "varied": varied_of(journal.header),
-        "heads": headings(varied_of(journal.header), ["verdict", *PAGE_COLUMNS]),
-        "extra": extra,
-        "witnessed": witnessed(rows),
-        "reasons_of": reasons_of,
-        "more_reasons": more_reasons,
-        "agreeing": agreeing_checkers,
-        "announced_by": announced_text,
-        "notes": [
-            note
-            for note in (
-                tally(rows, announcers(journal), said),
-                uncounted(journal.recordings),
-                *lost_all(rows, varied_of(journal.header)),
-            )
-            if note
-        ],
-        "worst_text": worst_text,
-        "commits_text": commits_text,
-        "again": partial(again, journal=journal),
-        "promise_hint": promise_hint,
-        "oldest_loss": oldest_note(said) if any(row.lost_ms_worst is not None for row in rows) else "",
+        "witnesses": _witnesses(rows, journal),
         "unchecked_cuts": of_cuts(journal.recordings),
-        **page_noticing(journal),
-        **page_replication(journal),
-        **page_recovery(journal),
+        "beside": [noticing(journal, varied), replication(journal), recovery(journal, varied)],
     }
+
+
+def _witnesses(rows: Sequence[Survival], journal: Journal) -> Table:
+    """The worst cut of each combination that did not survive, with the command that makes it again."""
+
+    def why(row: Survival) -> Cell:
+        assert row.witness is not None
+        reasons = reasons_of(row.witness)[:WHYS_MAX]
+        return Cell("\n".join(reasons), "command", more=_remarks(row.witness, WHYS_MAX))
+
+    def again_kept(row: Survival) -> Cell:
+        kept = [f"what {row.kept.cell} has left:", again(row.kept, journal)] if row.kept else []
+        return Cell(again(row.witness, journal), "code", more=kept)  # type: ignore[arg-type]
+
+    columns = [
+        Column("cut", lambda row: row.witness.cell, right=False),
+        Column("verdict", verdict, right=False),
+        Column("why", why, right=False),
+        Column("again", again_kept, right=False),
+    ]
+    return Table(columns, witnessed(rows), "witnesses")
 
 
 def witnessed(rows: Sequence[Survival]) -> list[Survival]:
@@ -337,9 +356,21 @@ def reasons_of(recording: Recording) -> list[str]:
     return [*reasons[:1], *notes, *(warning.text for warning in recording.warnings), *reasons[1:]]
 
 
-def more_reasons(count: int) -> str:
-    """How many are not shown."""
-    return counted(count, "more reason")
+def _remarks(recording: Recording, reasons_max: int) -> list[str]:
+    """What stands beneath so many reasons for which a cut is not survived."""
+    more, announced = len(reasons_of(recording)) - reasons_max, announced_text(recording)
+    checkers = agreeing_checkers(recording)
+    remarks = [
+        f"and {counted(more, 'more reason')}" if more > 0 else "",
+        f"announced by {announced}" if announced else "",
+        f"checkers that answered {_verdict_of(recording)}: {checkers}" if checkers else "",
+        promise_hint(recording),
+    ]
+    return [*filter(None, remarks)]
+
+
+def _verdict_of(recording: Recording) -> str:
+    return recording.cut.verdict if recording.cut and recording.status == "done" else "unknown"
 
 
 def agreeing_checkers(recording: Recording) -> str:
@@ -375,49 +406,22 @@ def not_run(journal: Journal) -> str:
     return f"{missing:,} of {cuts}{asked} {'has' if missing == 1 else 'have'} not been made yet."
 
 
-def _grid(rows: Sequence[Survival], varied: Sequence[str], shown: Sequence[Column]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in headings(varied, ["verdict", *(column.heading for column in shown)]):
-        table.add_column(heading, overflow="fold")
-    table.add_column("verdict", no_wrap=True)
-    for column in shown:
-        table.add_column(column.heading, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(
-            *(row.levels.get(factor, "") for factor in varied),
-            Text(row.said, style=STYLES[row.said]),
-            *(column.text(row) for column in shown),
-        )
-    return table
-
-
 def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
-    if row.witness is None:
-        return
-    recording = row.witness
-    cut = recording.cut
-    verdict = cut.verdict if cut and recording.status == "done" else "unknown"
+    assert row.witness is not None
+    announced, verdict = announced_text(row.witness), _verdict_of(row.witness)
+    said, tone = ("lost, as announced", "lost announced") if announced else (verdict, verdict)
     console.print()
-    announced = announced_text(recording)
-    said = "lost, as announced" if announced else verdict
-    console.print(Text(f"{said}: ", style=STYLES[said]).append(recording.cell, style="bold"))
-    reasons = reasons_of(recording)
-    for reason in reasons[:REASONS_MAX]:
+    console.print(Text(f"{said}: ", style=STYLES[tone]).append(row.witness.cell, style="bold"))
+    for reason in reasons_of(row.witness)[:REASONS_MAX]:
         console.print(f"  {reason}", markup=False, soft_wrap=True)
-    if len(reasons) > REASONS_MAX:
-        console.print(f"  and {more_reasons(len(reasons) - REASONS_MAX)}", style="dim")
-    if announced:
-        console.print(f"  announced by {announced}", style="dim", markup=False, soft_wrap=True)
-    if cut and is_silent(cut):
-        console.print("  the engine noticed nothing: it starts, answers, and its own check holds", style="dim")
-    if checkers := agreeing_checkers(recording):
-        console.print(f"  checkers that answered {verdict}: {checkers}", style="dim", markup=False, soft_wrap=True)
-    if hint := promise_hint(recording):
-        console.print(f"  {hint}", style="dim", markup=False, soft_wrap=True)
-    console.print(f"  again:\n  {again(recording, journal)}", style="dim", markup=False, soft_wrap=True)
+    remarks = _remarks(row.witness, REASONS_MAX)
+    if row.witness.cut and is_silent(row.witness.cut):
+        remarks.append("the engine noticed nothing: it starts, answers, and its own check holds")
+    remarks.append(f"again:\n  {again(row.witness, journal)}")
     if row.kept:
-        look = f"  what {row.kept.cell} has left, to look at again:\n  {again(row.kept, journal)}"
-        console.print(look, style="dim", markup=False, soft_wrap=True)
+        remarks.append(f"what {row.kept.cell} has left, to look at again:\n  {again(row.kept, journal)}")
+    for remark in remarks:
+        console.print(f"  {remark}", style="dim", markup=False, soft_wrap=True)
 
 
 def as_json(journal: Journal) -> dict[str, Any]:
@@ -429,50 +433,14 @@ def as_json(journal: Journal) -> dict[str, Any]:
             "announced": sum(row.losses_announced for row in rows),
             "unannounced": sum(row.losses_unannounced for row in rows),
         },
-        "combinations": [
-            {
-                "levels": row.levels,
-                "verdict": row.verdict,
-                "cuts": row.cuts,
-                "survived": row.survived,
-                "conditions_held": row.held,
-                "lost": row.lost,
-                "losses_announced": row.losses_announced,
-                "losses_unannounced": row.losses_unannounced,
-                "lost_silently": row.lost_silently,
-                "unknown": row.unknown,
-                "after_failed_flush": row.after_failed_flush,
-                "commits_per_s": row.commits_per_s,
-                "commits_acknowledged": None if row.held else row.acknowledged,
-                "commits_lost_worst": None if row.held else row.lost_commits_worst,
-                "lost_ms_worst": row.lost_ms_worst,
-                "transactions_torn": row.torn,
-                "filesystem_recovery_s": row.filesystem_recovery_s,
-                "engine_recovery_s": row.engine_recovery_s,
-                "filesystem_repaired": row.repaired,
-                "filesystem_errors": row.filesystem_errors,
-                "cycle_s": row.cycle_s,
-                "crash_states": row.states,
-                "crash_states_per_s": row.states_per_s,
-                "crash_state_images": row.images,
-                "crash_state_outcomes": row.outcomes,
-                "crash_states_drawn": row.states_drawn,
-                "crash_states_drawn_outcomes_once": row.drawn_outcomes_once,
-                "crash_states_exercised": row.exercised,
-                "crash_states_legal_log10": row.legal_log10,
-            }
-            for row in rows
-        ],
+        "combinations": [_row_json(row) for row in rows],
         "recoveries": recovery_json(journal),
         "replication": replication_json(journal),
         "storage_failures": noticing_json(journal),
         "not_checked": [one.as_json() for one in of_cuts(journal.recordings)],
         "cuts": [
-            {
-                "cell": recording.cell,
-                "seed": recording.seed,
-                "status": recording.status,
-                "reason": recording.reason,
+            attributes(recording, "cell", "seed", "status", "reason")
+            | {
                 "announced_by": announced_text(recording) or None,
                 "unannounced": is_unannounced(recording),
                 "cut": recording.cut.model_dump() if recording.cut else None,
@@ -483,10 +451,30 @@ def as_json(journal: Journal) -> dict[str, Any]:
     }
 
 
+def _row_json(row: Survival) -> dict[str, Any]:
+    return {
+        **attributes(row, "levels", "verdict", "cuts", "survived"),
+        "conditions_held": row.held,
+        **attributes(row, "lost", "losses_announced", "losses_unannounced", "lost_silently", "unknown"),
+        **attributes(row, "after_failed_flush", "commits_per_s"),
+        "commits_acknowledged": None if row.held else row.acknowledged,
+        "commits_lost_worst": None if row.held else row.lost_commits_worst,
+        "lost_ms_worst": row.lost_ms_worst,
+        "transactions_torn": row.torn,
+        **attributes(row, "filesystem_recovery_s", "engine_recovery_s"),
+        "filesystem_repaired": row.repaired,
+        **attributes(row, "filesystem_errors", "cycle_s"),
+        "crash_states": row.states,
+        "crash_states_per_s": row.states_per_s,
+        "crash_state_images": row.images,
+        "crash_state_outcomes": row.outcomes,
+        "crash_states_drawn": row.states_drawn,
+        "crash_states_drawn_outcomes_once": row.drawn_outcomes_once,
+        "crash_states_exercised": row.exercised,
+        "crash_states_legal_log10": row.legal_log10,
+    }
+
+
 def varied_of(header: Header) -> list[str]:
     varied = [factor for factor, levels in header.factors.items() if len(levels) > 1]
     return varied or ["engine", "durability"]
-
-
-def ms(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{seconds * 1e3:,.0f}"

@@ -100,7 +100,8 @@ class Knee:
 
     def near(self, landmark: Landmark) -> str:
         """What is told of a knee at ``landmark``, in a few words."""
-        at = f"{landmark.name} ({size_text(landmark.bytes)})" if landmark.name != MEMORY else _memory(landmark)
+        name = "memory size" if landmark.name == MEMORY else landmark.name
+        at = f"{name} ({size_text(landmark.bytes)})"
         if self.searched is None:
             return f"cannot tell whether there is a knee at {at}"
         inside = self.searched.low <= landmark.bytes <= self.searched.high
@@ -180,7 +181,6 @@ class GrowthAnswer:
         return Prediction(size, _rate(best.fit.at(x)), interval, best.name, spans, tuple(doubts))
 
     def by(self, model: Model, size: float) -> float:
-        """The rate at ``size`` bytes, as one model has it."""
         return _rate(model.fit.at(self._doublings(size)))
 
     def _doublings(self, size: float) -> float:
@@ -247,7 +247,9 @@ def analyse(series: Series) -> GrowthAnswer:
     elif len(points) < 2:
         refused = "nothing is fitted: one size alone has no growth"
     sizes = tuple(
-        AtSize(point, None if refused or not n else _lost((_log(medians, n)) / (x[n] - x[n - 1])))
+        AtSize(
+            point, None if refused or not n else _lost(float(np.log(medians[n] / medians[n - 1])) / (x[n] - x[n - 1]))
+        )
         for n, point in enumerate(points)
     )
     if refused:
@@ -306,10 +308,6 @@ def _reads(sizes: Sequence[AtSize], x: Floats) -> Reads | None:
     if len(reads) < len(sizes):
         return None
     return Reads(x, 1 / np.array([one.rate.median for one in sizes]), np.array(reads))
-
-
-def _log(medians: Floats, n: int) -> float:
-    return float(np.log(medians[n] / medians[n - 1]))
 
 
 def _lost(log_ratio: float) -> float:
@@ -403,10 +401,6 @@ def _between(points: Sequence[SizePoint], x: Floats, z: Floats, step: knees.Step
 def _step(x: Floats, z: Floats) -> knees.Step | None:
     step = knees.sharpest_step(x, z)
     return step if step is not None and step.p <= ALPHA else None
-
-
-def _memory(landmark: Landmark) -> str:
-    return f"memory size ({size_text(landmark.bytes)})"
 
 
 def _sizes(count: int) -> str:

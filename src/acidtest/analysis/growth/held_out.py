@@ -88,7 +88,6 @@ class Foretold:
 
     @property
     def holds(self) -> bool | None:
-        """Whether what was measured lies in the interval."""
         return None if self.measured is None else self.interval.low <= self.measured <= self.interval.high
 
 

@@ -1,18 +1,20 @@
-"""The series that recordings hold."""
+"""The series that recordings hold, and how fast their loads were as they went on."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from acidtest.analysis.database import levels_gained
-from acidtest.analysis.device import shares
-from acidtest.analysis.growth.series import CACHE, MEMORY, Landmark, Recorded, RecordedSize, Series, SizePoint
+from acidtest.analysis.growth.series import CACHE, MEMORY, Landmark, Recorded, RecordedSize, Series, SizePoint, shares
+from acidtest.analysis.pairs import levels_text
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import median
-from acidtest.journal.models import NOT_APPLICABLE, SIZE, Forecast, Header, Recording
+from acidtest.journal.models import SIZE, DatabaseSize, Forecast, Header, Recording
 
 
 def recorded(
@@ -35,7 +37,7 @@ def recorded(
     varying = [f for f in (keys[0] if keys else {}) if len({key.get(f) for key in keys}) > 1]
     series = []
     for key, members in zip(keys, groups.values(), strict=True):
-        name = ", ".join(key[f] for f in varying if key[f] != NOT_APPLICABLE) or members[0].engine
+        name = levels_text(key, varying) or members[0].engine
         present = {row.levels[SIZE] for row in members}
         never = tuple(size for size in header.factors.get(SIZE, []) if size not in present)
         foretold = {one.size: one for one in forecasts if one.levels == key}
@@ -51,7 +53,7 @@ def _size(series: str, row: Row, forecast: Forecast | None) -> RecordedSize:
     reached = [r.database_size for r in ended if r.database_size]
     bytes_ = median([float(r.database_size.bytes) for r in (row.done or ended) if r.database_size])
     statistics = next((one.statistics for one in reached if one.statistics), None)
-    rates = tuple(row.goodput_per_s())
+    rates = tuple(row.goodput_per_s)
     return RecordedSize(
         series=series,
         row=row,
@@ -102,3 +104,44 @@ def _deeper(sizes: Sequence[RecordedSize]) -> list[Landmark]:
             name = f"depth {first.depth} of {first.table}'s {first.name}{more}"
             landmarks.append(Landmark(name, float(np.sqrt(bytes_before * bytes_after))))
     return landmarks
+
+
+PIECES = 60  # of a load's curve
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    at_s: float  # middle of a piece, from the start of the first load of the same database
+    bytes: float  # of the database's files then
+    mb_per_s: float
+
+
+def load_curve(sizes: Sequence[RecordedSize]) -> list[list[LoadPoint]]:
+    """How fast each load of a series was as it went on, a list a load. Loads of one growing database follow one
+    another in time; one from nothing begins at 0. A load's samples are put together into at most 60 pieces."""
+    curves, begun_s = [], 0.0
+    for at in sizes:
+        if not at.loaded or not at.loaded.load_s:
+            continue
+        begun_s = begun_s if at.loaded.warehouses_before else 0.0
+        points = []
+        for before, after in pairwise(_thinned(at.loaded)):
+            if after[0] > before[0]:
+                rate = (after[1] - before[1]) / (after[0] - before[0]) / 1e6
+                points.append(LoadPoint(begun_s + (before[0] + after[0]) / 2, after[1], rate))
+        begun_s += at.loaded.load_s
+        if len(points) > 1:
+            curves.append(points)
+    return curves
+
+
+def _thinned(loaded: DatabaseSize) -> list[tuple[float, float]]:
+    """Times and sizes: the load's start, its samples, its end."""
+    whole_s = loaded.load_s or 0.0
+    points = [(0.0, float(loaded.bytes_before or 0))]
+    for sample in loaded.load:
+        if sample.at_s >= points[-1][0] + whole_s / PIECES:
+            points.append((sample.at_s, float(sample.bytes)))
+    if whole_s > points[-1][0] + whole_s / PIECES / 2:
+        points.append((whole_s, float(loaded.bytes)))
+    return points

@@ -20,8 +20,6 @@ GSTAT = "Firebird's gstat and its manual, https://firebirdsql.org/file/documenta
 
 @dataclass(frozen=True)
 class Sign:
-    """One unusual thing."""
-
     name: str  # "old-transaction"
     severity: Severity
     says: str  # one sentence with its figures

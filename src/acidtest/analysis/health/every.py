@@ -56,9 +56,9 @@ def small_cache(inspected: Inspected) -> Iterator[Sign]:
     if inspected.family not in CACHES:
         return
     fact, unit, least, do, source = CACHES[inspected.family]
-    told = inspected.statistics
-    page = number(inspected, "page_bytes") or (told.page_bytes if told else 0)
-    database = number(inspected, "pages") * page or (told.bytes if told else 0)
+    statistics = inspected.statistics
+    page = number(inspected, "page_bytes") or (statistics.page_bytes if statistics else 0)
+    database = number(inspected, "pages") * page or (statistics.bytes if statistics else 0)
     units = number(inspected, fact)
     cache = units * (unit or page)
     if 0 < units < least and cache < CACHE_SHARE_MIN * database:

@@ -10,7 +10,7 @@ from typing import Any
 
 from acidtest.analysis.search.run import SearchRun, judged
 from acidtest.analysis.search.steps import Found, Phase, Rate, Rules, Step, Taken, next_step, unordered
-from acidtest.journal.models import NOT_APPLICABLE, RATE, Header, Recording
+from acidtest.journal.models import RATE, Header, Recording
 from acidtest.limits import Limit, limit_of
 
 Judge = Callable[[Recording, float | None], SearchRun]
@@ -26,7 +26,6 @@ class Asked:
 
     @classmethod
     def of(cls, experiment: Mapping[str, Any]) -> Asked:
-        """Of an experiment with ``[search]``."""
         spec = experiment["search"]
         rules = Rules(int(experiment["repetitions"]), spec["step_percent"] / 100, spec["runs_max"])
         return cls(limit_of(spec["limit"]), rules, spec["unserved_percent"] / 100)
@@ -58,7 +57,6 @@ class Search:
 
     @property
     def first(self) -> Recording:
-        """To read facts from."""
         return (*self.recordings, *([self.broken] if self.broken else []))[0]
 
     @property
@@ -72,7 +70,6 @@ class Search:
 
     @property
     def closed(self) -> SearchRun | None:
-        """The run in a closed loop."""
         return next((one.run for one in self.taken if one.step.phase == "closed loop"), None)
 
     @property
@@ -185,12 +182,6 @@ def _replayed(recordings: Sequence[Recording], asked: Asked, judge: Judge) -> Se
             return Search(levels, asked, tuple(taken), tuple(used), None, None, recording)
         taken.append(Taken(step, judge(recording, step.rate_per_s)))
         used.append(recording)
-
-
-def name_of(search: Search, factors: Sequence[str]) -> str:
-    """The levels of ``factors``, those that do not apply left out."""
-    named = [search.levels[f] for f in factors if search.levels.get(f, NOT_APPLICABLE) != NOT_APPLICABLE]
-    return ", ".join(named) or "all"
 
 
 def varying(found: Sequence[Search]) -> list[str]:

@@ -228,8 +228,8 @@ def next_step(taken: Sequence[Taken], rules: Rules) -> Step | Found:
         return _step(state, "ladder", grid, rung)
     if state.rules.again and (lone := _lone(rates)) is not None:
         return _step(state, lone.taken[0].step.phase, grid, grid.nearest(lone.rate_per_s))
-    told = [rate for rate in rates if not rate.untold]
-    return _after_ladder(state, told, grid) if told else _found(state, "too few")
+    known = [rate for rate in rates if not rate.untold]
+    return _after_ladder(state, known, grid) if known else _found(state, "too few")
 
 
 def _rung(rates: Sequence[Rate], grid: _Grid) -> int | None:

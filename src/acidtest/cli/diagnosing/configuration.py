@@ -53,7 +53,7 @@ def audited(course: Course) -> tuple[Audited | None, Mapping[str, str]]:
     ]
     if not any(one.log for one in bench.sides) and not any("log" in kind for _, kind in bench.read):
         course.missing(report.LOG, f"no log of an engine was found in {directory}")
-    told = Audited(
+    answer = Audited(
         directory=str(directory.resolve()),
         engine=(side.engine or "") if side else "",
         version=side.version if side else "",
@@ -64,7 +64,7 @@ def audited(course: Course) -> tuple[Audited | None, Mapping[str, str]]:
         not_read=[harmless(one) for one in not_read],
         unchecked=[str(one) for one in kit.unchecked(bench)],
     )
-    return told, found
+    return answer, found
 
 
 def _fits(course: Course, side: Side) -> bool:

@@ -106,8 +106,8 @@ def _made(course: Course) -> Made:
 
 
 def _doubts(course: Course) -> list[Doubt]:
-    found = doctor.findings_of(course.place or Path())
-    return [Doubt(**one) for one in found if one["state"] not in ("ok", "absent")]
+    findings = doctor.findings_of(course.place or Path())
+    return [Doubt(**finding) for finding in findings if finding["state"] not in ("ok", "absent")]
 
 
 def _storage(course: Course) -> tuple[PlaceFacts | None, int | None, list[Layer]]:

@@ -29,29 +29,30 @@ OTHERWISE = ("durability", "It shows how much of a commit is the wait for the dr
 
 def next_of(course: Course, cells: Cells | None, answer: Answer) -> Next | None:
     first = next((one.name for one in answer.bottlenecks if one.standing in ("likely", "possible")), "")
-    name, why = NEXT_QUESTIONS.get(first, OTHERWISE)
+    question_name, why = NEXT_QUESTIONS.get(first, OTHERWISE)
     if cells is None or course.place is None:
         return None
-    question = QUESTIONS[name]
+    question = QUESTIONS[question_name]
     kind = question.storages[0]
     storage = Storage(kind, (str(course.place.resolve()),))
     words = [str(course.place.resolve())] if kind == "directory" else [kind, str(course.place.resolve())]
-    command = ["acidtest", "init", "next.toml", "--question", name, "--engine", cells.engine]
-    found = found_of(cells)
-    engines = init_answers.agreeing(init_answers.chosen([cells.engine]), found)
+    command = ["acidtest", "init", "next.toml", "--question", question_name, "--engine", cells.engine]
+    in_force = found_of(cells)
+    engines = init_answers.agreeing(init_answers.chosen([cells.engine]), in_force)
     if len(engines[0].levels) < 2:  # these settings belong to one level: nothing could be compared
-        found, engines = None, init_answers.chosen([cells.engine])
-    if question.takes_found and found is not None:
-        told = {**found.settings, "durability": found.level}
-        command += [word for name, value in told.items() for word in ("--found", f"{name}={_said(value)}")]
+        in_force, engines = None, init_answers.chosen([cells.engine])
+    if question.takes_found and in_force is not None:
+        demands = {**in_force.settings, "durability": in_force.level}
+        command += [word for key, value in demands.items() for word in ("--found", f"{key}={_said(value)}")]
     else:
-        found = None
+        in_force = None
     command += ["--storage", ",".join(words), "--time", NEXT_TIME, "--yes"]
     text = ""
     with suppress(AcidtestError):
-        answers = init_answers.with_storage(engines if found else init_answers.chosen([cells.engine]), storage)
-        text = fit(question, replace(answers, found=found, time=NEXT_TIME, file="next.toml", name="next"), assess).text
-    return Next(question=name, asks=question.asks, why=why, command=shlex.join(command), text=text)
+        answers = init_answers.with_storage(engines if in_force else init_answers.chosen([cells.engine]), storage)
+        answers = replace(answers, found=in_force, time=NEXT_TIME, file="next.toml", name="next")
+        text = fit(question, answers, assess).text
+    return Next(question=question_name, asks=question.asks, why=why, command=shlex.join(command), text=text)
 
 
 def found_of(cells: Cells) -> InForce | None:

@@ -110,9 +110,9 @@ def place_of(asked: Asked, database: Database | None) -> Path | None:
                 raise BadInput("the place is a URL, no directory", "give a server as --database URL")
             meant = f"did you mean --database {asked.place}? Else " if asked.place.is_file() else ""
             raise BadInput(f"{asked.place}: is no directory", f"{meant}name a directory on the drive in question")
-        if held := next((one for one in DATA_DIRECTORIES if (asked.place / one).exists()), ""):
+        if file := next((name for name in DATA_DIRECTORIES if (asked.place / name).exists()), ""):
             raise BadInput(
-                f"{asked.place}: is the data directory of a server, by its {held}: nothing is written there",
+                f"{asked.place}: is the data directory of a server, by its {file}: nothing is written there",
                 "name a directory beside it, on the same file system",
             )
         return asked.place
@@ -141,10 +141,10 @@ def product_of(course: Course, audited: Audited | None, inside: Inside | None) -
 def _of_data(directory: Path | None) -> str:
     """The version that a data directory of PostgreSQL names; "" where it is none."""
     try:
-        said = (directory / "PG_VERSION").read_text(encoding="ascii").strip() if directory else ""
+        version = (directory / "PG_VERSION").read_text(encoding="ascii").strip() if directory else ""
     except (OSError, UnicodeDecodeError):
         return ""
-    return said if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", said) else ""
+    return version if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", version) else ""
 
 
 def engine_of(product: str, version: str) -> tuple[Engine, bool | None]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acidtest.analysis import memory, reads
+from acidtest.analysis import memory
 from acidtest.analysis.samples import Row
+from acidtest.analysis.workload_figures import reads, sort_memory_bytes
 from acidtest.finding import Found, rule
 from acidtest.journal.models import Recording
 from acidtest.workload import recorded
@@ -34,8 +35,8 @@ def _sorted_mb(recording: Recording) -> float | None:
 )
 def sort_memory_unknown(row: Row) -> Iterator[Found]:
     recording = _sorted(row)
-    if recording and reads.sort_memory_bytes(recording) is None:
-        yield Found("The engine's memory for sorting is not known: the sort may have gone through files, or not.")
+    if recording and sort_memory_bytes(recording) is None:
+        yield Found()
 
 
 @rule(
@@ -47,7 +48,7 @@ def sort_memory_unknown(row: Row) -> Iterator[Found]:
 )
 def sort_in_memory(row: Row) -> Iterator[Found]:
     recording = _sorted(row)
-    given = reads.sort_memory_bytes(recording) if recording else None
+    given = sort_memory_bytes(recording) if recording else None
     sorted_mb = _sorted_mb(recording) if recording else None
     if sorted_mb is not None and given is not None and given >= sorted_mb * 1_000_000:
         yield Found(
@@ -65,7 +66,7 @@ def sort_in_memory(row: Row) -> Iterator[Found]:
 )
 def cold_and_cached_reads(row: Row) -> Iterator[Found]:
     cold = [r for r in row.done if r.memory and r.memory.start in COLD and r.result and r.result.counts.committed > 1]
-    if cold and reads.of_row(row) is not None:
+    if cold and reads(row) is not None:
         most = max(r.result.counts.committed for r in cold if r.result)
         yield Found(
             f"The first of {most:,} reads found nothing in the file cache, the later ones what it had left there: the "
@@ -82,7 +83,7 @@ def cold_and_cached_reads(row: Row) -> Iterator[Found]:
 )
 def swapped(row: Row) -> Iterator[Found]:
     if any(sample.swap_bytes for r in row.done if r.memory for sample in r.memory.samples):
-        yield Found("The engine's memory was swapped out under its limit: this is a figure of swapping too.")
+        yield Found()
 
 
 @rule(
@@ -95,7 +96,7 @@ def swapped(row: Row) -> Iterator[Found]:
 def at_the_limit(row: Row) -> Iterator[Found]:
     held = memory.of_row(row)
     if held and held.times_limit and AT_LIMIT[0] <= held.times_limit <= AT_LIMIT[1]:
-        yield Found("The database is about as large as its memory limit: whether it fits may change from run to run.")
+        yield Found()
 
 
 @rule(

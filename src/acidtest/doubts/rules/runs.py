@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from acidtest.analysis import REPETITIONS_FOR_INTERVAL as REPETITIONS_MIN
-from acidtest.analysis import SECONDS_NEEDED, generators, kinds
+from acidtest.analysis import SECONDS_NEEDED, generators, sizes
 from acidtest.analysis.generators import HostOfLoad
+from acidtest.analysis.hosts import Hosts
 from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.samples import Row
-from acidtest.analysis.steady import RowSteadiness, rates_per_s, row_steadiness
-from acidtest.finding import FAIR, Found, rule
+from acidtest.analysis.steady import rates_per_s, row_steadiness
+from acidtest.finding import FAIR, Evidence, Found, rule
 from acidtest.journal.models import SteadyWait
 from acidtest.journal.protocol import Histogram, RunResult
 from acidtest.words import counted
@@ -65,7 +66,7 @@ def cells_missing(row: Row) -> Iterator[Found]:
     source=REPETITIONS,
 )
 def wide_spread(row: Row) -> Iterator[Found]:
-    values = row.goodput_per_s()
+    values = row.goodput_per_s
     if len(values) > 1 and (apart := max(values) - min(values)) > SPREAD_MAX * (middle := median(values)):
         far = f"{apart / middle:.0%} of their median apart" if middle else "far apart"
         yield Found(
@@ -75,7 +76,6 @@ def wide_spread(row: Row) -> Iterator[Found]:
 
 
 def _generator_us(result: RunResult) -> float:
-    """The generator's processor time a transaction, µs."""
     counts = result.counts
     ended = counts.committed + counts.rolled_back + counts.given_up + counts.errors
     return generators.own_us(result.cpu, ended)
@@ -94,7 +94,7 @@ def generator_bound(row: Row) -> Iterator[Found]:
         return
     shares = [
         _generator_us(result) / (result.service.mean_ns / 1e3)
-        for result in row.results()
+        for result in row.results
         if result.service.mean_ns and result.cpu.sampled_transactions
     ]
     if shares and median(shares) > GENERATOR_SHARE_MAX:
@@ -141,9 +141,8 @@ def _bound_of(hosts: Sequence[HostOfLoad]) -> Iterator[Found]:
 def generator_late(row: Row) -> Iterator[Found]:
     if not (hosts := generators.of_row(row)):
         return
-    results = row.results()
-    shown_ms = percentile(merge([result.latency for result in results]), 0.99).value_ms
-    warmup_ms = max((result.warmup_s for result in results), default=0.0) * 1e3
+    shown_ms = percentile(row.latency, 0.99).value_ms
+    warmup_ms = max((result.warmup_s for result in row.results), default=0.0) * 1e3
     for host in hosts:
         least_ms = max(generators.LATE_MS, LATENESS_SHARE_MAX * (shown_ms or 0.0))
         if host.stood_still > generators.STILL_MAX:
@@ -192,7 +191,7 @@ def processor_bound(row: Row) -> Iterator[Found]:
     source="TPC-C 5.11, clause 5.4: only completed transactions count",
 )
 def given_up(row: Row) -> Iterator[Found]:
-    lost = sum(result.counts.given_up for result in row.results())
+    lost = sum(result.counts.given_up for result in row.results)
     if lost:
         yield Found(
             f"{counted(lost, 'transaction was', 'transactions were')} given up after the last retry, and missing from "
@@ -209,8 +208,8 @@ def given_up(row: Row) -> Iterator[Found]:
     about="latency",
 )
 def retries(row: Row) -> Iterator[Found]:
-    if any(result.counts.retries for result in row.results()) and not any(r.counts.given_up for r in row.results()):
-        yield Found("Transactions were refused because of others and tried again; latency includes the retries.")
+    if any(result.counts.retries for result in row.results) and not any(r.counts.given_up for r in row.results):
+        yield Found()
 
 
 @rule(
@@ -222,7 +221,7 @@ def retries(row: Row) -> Iterator[Found]:
     about="latency",
 )
 def response_limit(row: Row) -> Iterator[Found]:
-    slow = [kind for kind in kinds.of_row(row) if kind.limit_kept is False]
+    slow = [kind for kind in row.kinds if kind.limit_kept is False]
     if slow:
         limits = ", ".join(f"{kind.name.replace('_', '-')} ({(kind.limit_ms or 0) / 1e3:g} s)" for kind in slow)
         yield Found(
@@ -254,7 +253,7 @@ def pipelined(row: Row) -> Iterator[Found]:
     source="what an update at read committed may miss: acidtest help docs/ENGINES.md",
 )
 def row_missed(row: Row) -> Iterator[Found]:
-    missed = sum(c.count for result in row.results() for c in result.counts.classes if c.class_ == "row_missed")
+    missed = sum(c.count for result in row.results for c in result.counts.classes if c.class_ == "row_missed")
     if missed:
         yield Found(
             "Updates did not find a row that is there, because another transaction was changing it: the isolation in "
@@ -270,7 +269,7 @@ def row_missed(row: Row) -> Iterator[Found]:
     source="a rate over failures is no rate of work",
 )
 def errors(row: Row) -> Iterator[Found]:
-    samples = [sample for result in row.results() for sample in result.error_samples if result.counts.errors]
+    samples = [sample for result in row.results for sample in result.error_samples if result.counts.errors]
     if samples:
         yield Found(f"Transactions failed: {samples[0].message[:160]}")
 
@@ -284,7 +283,7 @@ def errors(row: Row) -> Iterator[Found]:
     about="latency",
 )
 def unfinished_arrivals(row: Row) -> Iterator[Found]:
-    left = sum(result.arrivals.unfinished for result in row.results() if result.arrivals)
+    left = sum(result.arrivals.unfinished for result in row.results if result.arrivals)
     if left:
         yield Found(
             f"{counted(left, 'arrival was', 'arrivals were')} still waiting when the measurement ended: the engine "
@@ -301,7 +300,7 @@ def unfinished_arrivals(row: Row) -> Iterator[Found]:
     about="latency",
 )
 def late_arrivals(row: Row) -> Iterator[Found]:
-    arrivals = [result.arrivals for result in row.results() if result.arrivals]
+    arrivals = [result.arrivals for result in row.results if result.arrivals]
     scheduled, late = sum(a.scheduled for a in arrivals), sum(a.late for a in arrivals)
     if late <= LATE_MAX * scheduled or any(a.unfinished for a in arrivals):
         return
@@ -327,7 +326,7 @@ def late_arrivals(row: Row) -> Iterator[Found]:
 def not_steady(row: Row) -> Iterator[Found]:
     if row.is_staged:  # its rate is to change
         return
-    judged = _steadiness(row)
+    judged = row_steadiness([] if row.by_count else [result.series for result in row.results])
     if judged.steady:
         return
     some = judged.common is not None and judged.common.state == "steady"
@@ -382,13 +381,9 @@ def steady_awaited(row: Row) -> Iterator[Found]:
     source="acidtest help docs/ANALYSIS.md",
 )
 def too_short(row: Row) -> Iterator[Found]:
-    lengths = [len(rates_per_s(result.series)) for result in row.results()]
+    lengths = [len(rates_per_s(result.series)) for result in row.results]
     if lengths and not (row.by_count or row.is_staged) and max(lengths) < SECONDS_NEEDED:
         yield Found("The runs are too short to tell whether the rate was steady (8 whole seconds are needed).")
-
-
-def _steadiness(row: Row) -> RowSteadiness:
-    return row_steadiness([] if row.by_count else [result.series for result in row.results()])
 
 
 @rule(
@@ -416,3 +411,45 @@ def _writing(row: Row, results: Sequence[RunResult]) -> list[Histogram]:
     if spec.always_writes():
         return [result.latency for result in results]
     return [kind.latency for result in results for kind in result.kinds if kind.name in spec.writing_kinds()]
+
+
+@rule(
+    "log-not-reused",
+    severity="note",
+    says="The engine's log grew all through the run and was not reused: readers held it back, one that keeps an "
+    "old snapshot or several in turn. The longer such a run is, the larger the log, and the slower its readers.",
+    remedy="End transactions that stay open, and leave checkpoints a moment without readers; of PostgreSQL see "
+    "replication slots and archive_command.",
+    source="SQLite's documentation, wal.html, Avoiding Excessively Large WAL Files; PostgreSQL's manual, 28.5",
+)
+def log_not_reused(row: Row) -> Iterator[Found]:
+    grown = [(r.sizes, over) for r in row.done if r.sizes and (over := sizes.not_reused(r.sizes))]
+    if grown:
+        of, (before, after) = max(grown, key=lambda one: one[1][1])
+        yield Found(
+            f"The log ({of.log}) grew from {before / 1e6:,.0f} to {after / 1e6:,.0f} MB and was not reused: readers "
+            "held it back, one that keeps an old snapshot or several in turn."
+        )
+
+
+@rule(
+    "hosts-differ",
+    severity="doubtful",
+    says="Repetitions were spread over hosts that are not alike: which host a cell had is in its rate.",
+    remedy='Find out why, or make host a factor (spread = "compare").',
+    source="Searle, Casella and McCulloch, Variance Components (1992), chapter 5",
+    about="goodput_per_s",
+)
+def hosts_differ(hosts: Hosts) -> Iterator[Found]:
+    if not hosts.differ or hosts.between_percent is None or hosts.within_percent is None:
+        return
+    compared = [one for one in hosts.hosts if one.relative is not None]
+    fastest, slowest = (pick(compared, key=lambda one: one.relative or 0) for pick in (max, min))
+    yield Found(
+        f"Rates vary by {hosts.between_percent:.1f} % between hosts and by {hosts.within_percent:.1f} % between "
+        f"repetitions on one, over {counted(hosts.combinations, 'combination')} (p = {hosts.p:.2g}).",
+        tuple(
+            Evidence(f"{one.name}: {100 * (one.relative or 0):.1f} % of the mean of all hosts")
+            for one in (fastest, slowest)
+        ),
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acidtest.analysis.search import Search, refused_for
+from acidtest.analysis.search.recorded import Search
+from acidtest.analysis.search.steps import refused_for
 from acidtest.doubts.rules.runs import OPEN_LOOP
 from acidtest.finding import Found, rule
 from acidtest.words import counted
