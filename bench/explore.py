@@ -24,13 +24,14 @@ from acidtest.cli.progress import Lines, watching
 from acidtest.conductor import plan_of
 from acidtest.conductor.watcher import Exploring
 from acidtest.fleet import cluster, conduct, tasks
-from acidtest.fleet.messages import packed
+from acidtest.fleet.exploration import ASKED
 from acidtest.fleet.spec import FleetSpec
 from acidtest.journal.models import Explored
 from acidtest.journal.reader import CUTS, explored, read
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell
 from acidtest.powercut import recorded_load
+from acidtest.powercut.conductor import cuts_of
 from acidtest.powercut.coverage import Asked, Budget, Exploration
 from acidtest.powercut.state_file import STATES
 from bench.disk import spread
@@ -91,7 +92,9 @@ def _explored(file: Path, out: Path, workers: int) -> float:
             outcome = powercut.cut_power(plan, file, out, watcher)
         else:
             with cluster.opened(FleetSpec(local=workers, spread="pool"), file) as fleet:
-                outcome = conduct.cut_power(fleet, fleet.hosts(), plan, file, out, watcher)
+                cuts, output = cuts_of(plan, out, only=(), seed=None, command=())
+                task = conduct.Task(cuts, output, file, watcher, cuts=True)
+                outcome = conduct.conduct(fleet, fleet.hosts(), task)
     (recording,) = outcome.journal.recordings
     if recording.cut is None or recording.cut.states is None or recording.cut.verdict != "survived":
         raise SystemExit(f"{recording.status}: {recording.reason or recording.cut}")
@@ -120,7 +123,7 @@ def _client(directory: Path) -> None:
     known = next(directory.glob(f"*/{CUTS}"))
     template = next(iter(explored(known)))
     lines = [_line(template, batch) for batch in batches]
-    requests = [json.dumps({"do": "look", "asked": packed(batch)}) for batch in batches]
+    requests = [json.dumps({"do": "look", "asked": ASKED.dump_python(batch, mode="json")}) for batch in batches]
     sent, heard = (sum(map(len, of)) / drawn for of in (requests, [line.model_dump_json() for line in lines]))
     print(f"a state: {sent:.0f} bytes in a request, {heard:.0f} bytes in an answer and in the journal")
     apart = directory / "apart"
@@ -128,7 +131,7 @@ def _client(directory: Path) -> None:
     with JournalWriter(apart, read(known).header, CUTS) as writer:
         began = time.monotonic()
         for line in lines:
-            writer.append_explored(line)
+            writer.append(line)
             exploration.take(line)
         took_s = time.monotonic() - began
     print(f"answers of {BATCH} states taken and flushed: {len(lines) / took_s:,.0f} a second")

@@ -129,7 +129,8 @@ def main() -> None:
         )
         print(f"{'cells':>8} {'cells/s':>10} {'resident MB':>14}")
         output = output_of(plan, Path(directory) / "out", retry_failed=False)
-        outcome = conduct.conduct(fleet, fleet.hosts(), plan, output, where, Quiet(time.monotonic()), cuts=False)
+        task = conduct.Task(plan, output, where, Quiet(time.monotonic()))
+        outcome = conduct.conduct(fleet, fleet.hosts(), task)
         print(f"{outcome.ran:,} cells in the journal, each once; {resident_mb():,.0f} MB with all of it read")
 
 

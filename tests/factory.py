@@ -20,7 +20,6 @@ from acidtest.journal.models import (
     EngineCounts,
     EngineFacts,
     EngineFigure,
-    EngineSample,
     EngineSamples,
     Fate,
     Header,
@@ -64,6 +63,7 @@ from acidtest.journal.protocol import (
     Probed,
     ProbeStep,
     RunResult,
+    Sample,
     Second,
     Spread,
     StorageCount,
@@ -388,7 +388,7 @@ def engine_samples(values: Mapping[str, Sequence[int | None]], *, not_sampled: s
     """Where an engine stood at each whole second: what rises by a name that begins with "written", the others stand."""
     figures = [EngineFigure(name=name, says=name, rises=name.startswith("written"), unit="") for name in values]
     samples = [
-        EngineSample(at_s=float(at), took_s=0.001, values=list(row))
+        Sample(at_s=float(at), took_s=0.001, values=list(row))
         for at, row in enumerate(zip(*values.values(), strict=True))
     ]
     return EngineSamples(source="its views", not_sampled=not_sampled, figures=figures, samples=samples)

@@ -25,6 +25,9 @@ from acidtest.cli import main
 from acidtest.engine import catalogue
 from families import FAMILIES
 
+Run = Callable[..., "subprocess.CompletedProcess[str]"]  # of the command in tests/e2e
+Cut = Callable[..., dict[str, Any]]  # what --json says of power cuts
+
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
 ENGINES = tuple(engine for family in FAMILIES.values() for engine in family.engines)
 DIALECTS = tuple(engine for family in FAMILIES.values() for engine in family.dialects)

@@ -181,9 +181,6 @@ SPOKEN: list[RuleOverKits] = [
      [{"data.csv": "事务,并发,发送请求,成功请求,TPS\n订单,10,300,300,37.5\n"}]),
     # Rates in sysbench's table of values, which ends before its summary.
     ("unfinished-run", "note", [{"out.txt": VALUES}], [{"out.txt": VALUES + SERIES.partition("\n")[2]}]),
-    # Whoever sets a longer time has disclosed it.
-    ("no-checkpoint", "note", [{"postgresql.conf": "checkpoint_timeout = 2h\nmax_wal_size = 100GB\n", "out.txt": PGBENCH.format(rate=400)}],
-     [{"postgresql.conf": "checkpoint_timeout = 30s\nmax_wal_size = 100GB\n", "out.txt": PGBENCH.format(rate=400)}]),
     # A helper of the server's image only asks it; numbered pages are studies of their own.
     ("setting-differs", "doubtful", [helper("db2", "exec postgres -c shared_buffers=1GB"), pages("old", "new")],
      [helper("init", "until psql -h postgres -f a.sql ; do sleep 1 ; done"), pages("1701", "1702")]),

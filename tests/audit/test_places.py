@@ -260,43 +260,6 @@ def test_services_of_a_compose_file(tmp_path: Path) -> None:
     }
 
 
-MANIFEST = """
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: tuned}
-data:
-  my.cnf: |
-    [mysqld]
-    innodb_buffer_pool_size = 8G
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: shop}
-spec:
-  template:
-    spec:
-      containers:
-        - name: db
-          image: percona/percona-server:8.0.36
-          args:
-            - --sync-binlog=0
-          env: [{name: MYSQL_ROOT_PASSWORD, value: x}]
-          volumeMounts:
-            - {name: c, mountPath: /etc/my.cnf.d}
-            - {name: d, mountPath: /var/lib/mysql}
-      volumes:
-        - {name: c, configMap: {name: tuned}}
-        - {name: d, emptyDir: {medium: Memory}}
-"""
-
-
-def test_a_set_of_pods_and_its_configuration(tmp_path: Path) -> None:
-    found = parts(tmp_path, containers.IMPORTER, MANIFEST)
-    assert told(found) == {("mysql", "innodb_buffer_pool_size", "8G", 8), ("mysql", "sync_binlog", "0", 20)}
-    assert {one.side for one in found if isinstance(one, Configuration)} == {"shop"}
-    assert [(one.point, one.filesystem) for one in found if isinstance(one, Mount)] == [("/var/lib/mysql", "tmpfs")]
-
-
 def test_an_image_that_is_made_of_an_engines(tmp_path: Path) -> None:
     text = 'FROM golang AS build\nRUN go build\nFROM mysql:8.4.0\nCOPY my.cnf /etc/mysql/conf.d/\nCMD ["mysqld", "--sync-binlog=0"]\n'
     found = parts(tmp_path, containers.IMPORTER, text, "a/Dockerfile")

@@ -47,25 +47,6 @@ MAC = '{"platform": "darwin", "arch": "arm64", "ops_per_sec": 100}\n'
 LINUX = '{"platform": "linux", "arch": "x64", "ops_per_sec": 200}\n'
 SYSSTAT = "Linux 5.10.0-8-amd64 (host{n}) \t07/04/2024 \t_x86_64_\t({cpus} CPU)\n\nDevice r/s w/s\n"
 GO_TEST = "goos: {system}\ngoarch: {arch}\npkg: bench\ncpu: {cpu}\nBenchmarkInsert-8 \t 1000 \t 48294 ns/op\n"
-POD = """apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: db
-spec:
-  template:
-    spec:
-      containers:
-        - name: db
-          image: postgres:16
-          volumeMounts:
-            - name: {name}
-              mountPath: {point}
-      volumes:
-        - name: data
-          persistentVolumeClaim: {{claimName: data}}
-        - name: empty
-          emptyDir: {{}}
-"""
 JOB = "```\nfio --name=seq-write --rw={rw} --bs=4k --size=1g --runtime=60\n```\n"
 RUN = "sysbench oltp_read_write --threads=8 --time=600 run\n"
 LOAD = "sysbench oltp_read_write --tables=1 prepare\n"
@@ -78,10 +59,6 @@ def mounted(image: str, point: str, more: str = "") -> Kit:
         f"    image: {image}\n    environment:\n      - POSTGRES_PASSWORD=x\n{more}    volumes:\n      - data:{point}\n"
     )
     return {"compose.yml": f"services:\n  db:\n{service}volumes:\n  data:\n"}
-
-
-def pod(name: str, point: str) -> Kit:
-    return {"db.yaml": POD.format(name=name, point=point)}
 
 
 def programs(*batches: int) -> Kit:
@@ -132,8 +109,6 @@ SPOKEN: list[RuleOverKits] = [
         mounted("mysql:8.0", "/var/lib/mysql-files"),
         mounted("mysql:8.0", "/srv/mysql", "      - X=1\n    command: --datadir=/srv/mysql\n"),
     ]),
-    ("data-in-container-layer", "note", [pod("empty", "/var/lib/postgresql/data"), pod("data", "/backup")],
-     [pod("data", "/var/lib/postgresql/data"), pod("data", "/var/lib/postgresql"), pod("claimed", "/var/lib/postgresql/data")]),
     ("workload-differs", "doubtful", [
         {"drive.md": JOB.format(rw="randwrite")},
     ], [

@@ -11,7 +11,6 @@ EXPECTED = {
     "faster-than-it-turns": "pg/pgbench.out:2",
     "flush-as-memory": "pg/pg_test_fsync.out:5",
     "percentile-at-ceiling": "sysbench.out:1",
-    "no-checkpoint": "pg/pgbench.out:2",
     "no-warm-up": "hammerdb.log:6",
     "not-disclosed": "hammerdb.log:6",
     "few-repetitions": "hammerdb.log:6",
@@ -25,9 +24,4 @@ def test_each_fault_is_named_with_its_place() -> None:
 
 
 def test_nothing_is_said_of_the_fair_one() -> None:
-    assert [(one.rule.name, one.text) for one in judge.of_bench(importers.read(KITS / "fair-results"))] == [
-        (
-            "single-client-throughput",
-            "<builtin: TPC-B (sort of)> in run-1.out: 1,197.0 tps of one client, and the like in 9 more results.",
-        )
-    ]
+    assert judge.of_bench(importers.read(KITS / "fair-results")) == []

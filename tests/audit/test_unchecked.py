@@ -27,7 +27,7 @@ SILENT = {
         "debug-build system-differs windows-cache-unlimited word-size",
     "how old the builds are": "old-build",
     "settings and defaults":
-        "autovacuum-off binary-log-differs no-checkpoint "
+        "autovacuum-off binary-log-differs "
         "read-consistency-differs setting-differs settings-all-default",
     "whether commits wait for the drive": "durability-differs durability-given-up",
     "page sizes and page buffers": "buffers-classic buffers-in-header buffers-super page-size-differs",
@@ -40,11 +40,10 @@ SILENT = {
     "rates, latencies and repetitions":
         "closed-loop-stall faster-than-it-turns first-run-differs flush-as-memory "
         "flush-bounds-commits fsync-does-not-flush generator-threads "
-        "many-failed no-checkpoint no-steady-state no-warm-up "
-        "percentile-at-ceiling rate-not-kept service-time-under-rate state-inherited "
-        "warm-up-inside",
+        "many-failed no-steady-state no-warm-up "
+        "percentile-at-ceiling rate-not-kept service-time-under-rate state-inherited",
     "latencies": "closed-loop-stall percentile-at-ceiling",
-    "warm-up and steady state": "closed-loop-stall no-steady-state warm-up-inside",
+    "warm-up and steady state": "closed-loop-stall no-steady-state",
     "what differs between sides":
         "binary-log-differs durability-differs read-consistency-differs server-mode-differs "
         "setting-differs system-differs",

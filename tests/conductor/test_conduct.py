@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+import factory
 from acidtest import plan
-from acidtest.conductor.base import Begun, Conductor, Ended, Steps
+from acidtest.conductor.admission import refuse_changed_engines
+from acidtest.conductor.base import Begun, Conductor, Ended, RunContext, Steps
 from acidtest.conductor.conduct import conduct
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.grid import _place_of
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder
@@ -20,6 +24,7 @@ from acidtest.conductor.run import output_of
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.experiment import parse
+from acidtest.journal.models import BuildFacts, EngineFacts
 from acidtest.plan import Cell, Plan
 from support import journal_lines
 
@@ -36,6 +41,7 @@ class AllAtOnce(Conductor):
     """Begins all cells before the first has ended, and ends them in the reverse order, as several machines may."""
 
     needed = 0
+    engine_version, status = "", "failed"
 
     def needed_bytes(self, cells: Sequence[Cell], engines: Mapping[str, Engine], parent: Path) -> int:
         return self.needed
@@ -45,7 +51,8 @@ class AllAtOnce(Conductor):
         for cell in cells:
             yield Begun(cell)
         for cell in reversed(cells):
-            yield Ended(cell, [builders[cell.id].build(CellOutcome(), "failed", "nothing was run")])
+            outcome = CellOutcome(engine_version=self.engine_version)
+            yield Ended(cell, [builders[cell.id].build(outcome, self.status, "nothing was run")])  # type: ignore[arg-type]
 
     def left_s(self, cells: Sequence[Cell]) -> float:
         return float(len(cells))
@@ -102,6 +109,59 @@ def test_recordings_that_do_not_count_are_run_again(three_cells: Plan, tmp_path:
     for asked, runs in ((False, 0), (True, 3)):
         retried = output_of(three_cells, out, retry_failed=asked)
         assert conduct(three_cells, AllAtOnce(), retried, Path("t.toml"), Mock()).ran == runs
+
+
+def test_an_engine_that_was_upgraded_between_two_calls_of_a_run_is_refused(three_cells: Plan, tmp_path: Path) -> None:
+    """The SQLite of an acidtest that was upgraded; what has failed has no figures, and what is left alone needs none."""
+    output = Output(tmp_path / "out", header(three_cells), runs_again=lambda recording: recording.repetition == 2)
+    earlier = AllAtOnce()
+    earlier.engine_version = "3.1.0"
+    conduct(three_cells, earlier, output, Path("t.toml"), Mock())
+    earlier.status = "done"
+    assert conduct(three_cells, earlier, replace(output, runs_again=lambda _: True), Path("t.toml"), Mock()).ran == 3
+    words = (
+        r"t\.toml: engine sqlite is 3\.\d+\.\d+ \(built .+\), and cells of this run were measured with 3\.1\.0 \(built"
+    )
+    with pytest.raises(BadInput, match=words) as refused:
+        conduct(three_cells, AllAtOnce(), output, Path("t.toml"), Mock())
+    assert refused.value.remedy == "run the experiment into another directory (--out), or put the earlier engine back"
+    whole = replace(output, runs_again=lambda _: False)
+    assert conduct(three_cells, AllAtOnce(), whole, Path("t.toml"), Mock()).ran == 0
+
+
+DEBIAN = "Debian testing, firebird3.0-server 3.0.14.ds7-1, sha256 c49b"
+SYSTEM = "the system's package with /usr/sbin/mariadbd"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_refused"),
+    [
+        ({"version": "3.0.14", "source": DEBIAN}, {"version": "3.0.14.33856", "source": DEBIAN}, False),
+        ({"version": "3.0.14", "source": DEBIAN}, {"version": "3.0.14.33856", "source": f"{DEBIAN}4"}, True),
+        ({"version": "10.11.19-MariaDB", "source": SYSTEM}, {"version": "10.11.19", "source": SYSTEM}, False),
+        ({"version": "10.11.19-MariaDB", "source": SYSTEM}, {"version": "10.11.20", "source": SYSTEM}, True),
+        ({"version": "18.1", "source": "postgresql://me@db:5432/t"}, {"source": "postgresql://me@db:5432/t"}, False),
+        ({"build": "a"}, {"build": "a"}, False),
+        ({"build": "a"}, {"build": "b"}, True),
+        ({"mode": "program", "version": "1"}, {"mode": "program", "version": "2"}, False),  # see test_programs.py
+    ],
+)  # fmt: skip
+def test_which_engines_are_the_same_as_before(before: dict[str, str], now: dict[str, str], is_refused: bool) -> None:
+    def facts(build: str = "", **given: str) -> EngineFacts:
+        made = BuildFacts(file="/opt/pg", sha256=build, options=[], series="postgresql-18") if build else None
+        kept: dict[str, Any] = {
+            "id": "e",
+            "version": "",
+            "architecture": "x86-64",
+            "source": "",
+            "mode": "server",
+            **given,
+        }
+        return EngineFacts(**kept, build=made)
+
+    held = factory.journal([factory.recording(engine=facts(**before))])
+    with pytest.raises(BadInput, match="were measured with") if is_refused else nullcontext():
+        refuse_changed_engines(held, {"e": facts(**now)}, Path("t.toml"))
 
 
 def test_the_place_of_a_cell_that_fails_is_released(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,10 @@ import errno
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -27,16 +28,6 @@ from conductors import MEMBERS, Member
 from support import journal_lines
 
 
-class Watching:
-    """A watcher that does what a test gives it to do, and nothing else."""
-
-    def __init__(self, **does: Callable[..., None]) -> None:
-        self._does = does
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        return self._does.get(name, lambda *arguments: None)
-
-
 class Bench:
     """One member with its experiment, and a home, a place and an output directory of its own."""
 
@@ -52,7 +43,7 @@ class Bench:
     def run(self, conductor: Conductor | None = None, retry_failed: bool = False, **watches: Any) -> RunOutcome:
         output = Output(self.out, header(self.plan), runs_again=lambda one: retry_failed and one.status == "failed")
         conductor = conductor or self.conductor()
-        return conduct(self.plan, conductor, output, self.file, Watching(**watches))
+        return conduct(self.plan, conductor, output, self.file, Mock(**watches))
 
     def conductor(self) -> Conductor:
         return self._member.conductor(self.plan)

@@ -15,10 +15,9 @@ from unittest.mock import Mock
 import pytest
 
 from acidtest import plan
-from acidtest.conductor.base import Begun, Conductor, Ended, Steps
+from acidtest.conductor.base import Begun, Conductor, Ended, RunContext, Steps
 from acidtest.conductor.cell import measure, recorded
 from acidtest.conductor.conduct import conduct
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.fatal_errors import why_failed
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome
@@ -231,7 +230,7 @@ def test_a_finished_run_is_repeated_without_its_engine_and_without_writing(
 ) -> None:
     bench.run(raising(CellFailed("no")))
     monkeypatch.setattr(Sqlite, "_offer", lambda engine: Offer("sqlite", False, "", "", "", "", "install it"))
-    monkeypatch.setattr("acidtest.conductor.conduct.make_directory", Mock(side_effect=AssertionError))
+    monkeypatch.setattr("acidtest.conductor.output.make_directory", Mock(side_effect=AssertionError))
     begins = Mock()
     assert bench.run(raising(GONE), begins=begins) == 0
     begins.assert_called_once_with(3, 3, str(bench.place))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -34,16 +35,6 @@ def decide(recordings: Sequence[Recording]) -> Wanted | None:
     return Wanted(RATES[done], number, done + 1, len(RATES) - done)
 
 
-class Watching:
-    """A watcher that does what a test gives it to do, and nothing else."""
-
-    def __init__(self, **does: Callable[..., None]) -> None:
-        self._does = does
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        return self._does.get(name, lambda *arguments: None)
-
-
 class Bench:
     def __init__(self, root: Path) -> None:
         self.file, self.out = root / "experiment.toml", root / "out"
@@ -51,7 +42,7 @@ class Bench:
         self.plan: Plan = plan.make(experiment.read(self.file))
 
     def run(self, **watches: Callable[..., None]) -> RunOutcome:
-        return search(self.plan, self.file, self.out, Watching(**watches), decide)
+        return search(self.plan, self.file, self.out, Mock(**watches), decide)
 
     def cells(self) -> list[str]:
         return [one["cell"] for one in self.lines()]
@@ -112,7 +103,7 @@ def test_another_limit_is_another_experiment(bench: Bench) -> None:
 
 def test_an_experiment_for_a_search_is_no_ordinary_run(bench: Bench) -> None:
     with pytest.raises(BadInput, match="another command's work"):
-        run(bench.plan, bench.file, bench.out, Watching())
+        run(bench.plan, bench.file, bench.out, Mock())
 
 
 def test_a_plan_tells_runs_and_time(bench: Bench) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 import factory
+from acidtest.conductor.recording import CellOutcome
 from acidtest.conductor.rig import Warming, converse
 from acidtest.conductor.steady_start import SteadyStart
 from acidtest.engine.sqlite.engine import Sqlite
+from acidtest.journal.models import SteadyWait
 from acidtest.journal.protocol import ClosedLoop, Count, Duration, Job, LoadPhase, Progress, Result, RunPhase
 from acidtest.place import Ledger
 from acidtest.workload.commits import Commits
@@ -42,14 +44,22 @@ def started() -> tuple[SteadyStart, Rig]:
     return made, rig
 
 
+def measured(made: SteadyStart, at_s: float, done: int) -> SteadyWait:
+    """What is kept when the measurement has begun then."""
+    outcome = CellOutcome()
+    made.hear(news("run", at_s, done), outcome)
+    made.hear(Result(**dict(factory.result(), warmup_s=float(int(at_s)))), outcome)
+    assert outcome.measured_from is not None and outcome.steady_wait is not None
+    return outcome.steady_wait
+
+
 def test_a_steady_rate_is_measured_from_the_next_second_on() -> None:
     made, rig = started()
     for second in range(1, 12):
-        made.hear(news("warmup", second + 0.002, 100 * second))
+        made.hear(news("warmup", second + 0.002, 100 * second), CellOutcome())
     assert rig.said == [12]
-    made.hear(news("run", 12.0003, 1200))
+    kept = measured(made, 12.0003, 1200)
     assert made.warmup_s == 12.0
-    kept = made.record(factory.result().model_copy(update={"warmup_s": 12.0}))
     assert (kept.reached, kept.waited_s, kept.limit_s, kept.window_s, kept.windows) == (True, 12.0, 30.0, 8, 4)
     assert kept.state == "steady" and len(kept.per_s) == 11
 
@@ -59,10 +69,9 @@ def test_a_rate_that_goes_on_rising_is_measured_at_the_bound() -> None:
     done = 0
     for second in range(1, 30):
         done += 100 * 2**second
-        made.hear(news("warmup", second + 0.002, done))
-    made.hear(news("run", 30.0001, done))
+        made.hear(news("warmup", second + 0.002, done), CellOutcome())
+    kept = measured(made, 30.0001, done)
     assert rig.said == [] and rig.ended == 1  # else it would wait for another job
-    kept = made.record(factory.result().model_copy(update={"warmup_s": 30.0}))
     assert (kept.reached, kept.state, kept.waited_s) == (False, "steps", 30.0)
     assert kept.change is not None and kept.change > 1
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -19,7 +17,7 @@ from fleet_at_hand import DEATHS, Death, Died, Hands
 from acidtest.files import find_rig
 from acidtest.journal import reader
 from blocks import loops_over_files_in
-from support import ACIDTEST, command, processes_with
+from support import ACIDTEST, command
 
 PLANTED = Path(__file__).parents[1] / "powercut" / "planted_rig.py"
 EXPERIMENT = """
@@ -188,105 +186,44 @@ def test_hosts_that_are_compared_explore_each_its_own_load(tmp_path: Path, here:
 # ---------------------------------------------------------------------------------- processes of their own
 
 
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the test's own: what a killed run has left is in its ledger."""
+    monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ACIDTEST_LEASE", str(tmp_path / "lease"))
+
+
 class Explored:
-    """An experiment over two workers here, with an ACIDTEST_HOME and a lease of its own."""
+    """An experiment on this machine alone, in processes of its own."""
 
     def __init__(self, directory: Path, place: str) -> None:
-        self.directory, self.out, self.home = directory, directory / "out", directory / "home"
-        self.home.mkdir()
-        (self.home / "engines").symlink_to((Path(os.environ["ACIDTEST_HOME"]) / "engines").resolve())
-        self.file, self.fleet = written(directory, place), directory / "fleet.toml"
-        self.fleet.write_text('local = 2\nspread = "pool"\n')
-        self.environment = os.environ | {
-            "ACIDTEST_HOME": str(self.home), "ACIDTEST_LEASE": str(directory / "lease"), "COLUMNS": "200",
-        }  # fmt: skip
+        self.out, self.said = directory / "out", directory / "said"
+        self._command = [ACIDTEST, "powercut", written(directory, place), "--out", self.out, "--json"]
 
-    def command(self, *, alone: bool = False) -> list[str]:
-        fleet = [] if alone else ["--fleet", str(self.fleet)]
-        return [str(ACIDTEST), "powercut", str(self.file), *fleet, "--out", str(self.out), "--json"]
+    def killed_after_a_batch(self) -> None:
+        with self.said.open("ab") as said:
+            process = subprocess.Popen(self._command, stdout=said, stderr=said)
+        end = time.monotonic() + 300
+        while not lines_of(self.out):
+            assert process.poll() is None, self.said.read_text()
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
 
-    def begun(self, *, alone: bool = False) -> subprocess.Popen[bytes]:
-        with (self.directory / "said").open("ab") as said:
-            return subprocess.Popen(self.command(alone=alone), env=self.environment, stdout=said, stderr=said)
-
-    def ended(self, *, alone: bool = False) -> tuple[int, dict[str, Any]]:
-        ran = subprocess.run(
-            self.command(alone=alone), env=self.environment, capture_output=True, encoding="utf-8", check=False
-        )
+    def ended(self) -> tuple[int, dict[str, Any]]:
+        ran = subprocess.run(self._command, capture_output=True, encoding="utf-8", check=False)
         assert ran.stdout, ran.stderr
         return ran.returncode, json.loads(ran.stdout)
 
-    def await_lines(self, count: int, process: subprocess.Popen[bytes]) -> None:
-        end = time.monotonic() + 300
-        while len(lines_of(self.out)) < count:
-            assert process.poll() is None, (self.directory / "said").read_text()
-            assert time.monotonic() < end
-            time.sleep(0.02)
 
-    def await_nothing_running(self) -> None:
-        """What a killed client has left ends by itself, but for what only ``acidtest clean`` releases."""
-        end = time.monotonic() + 120
-        while left := [one for one in processes_with(f"ACIDTEST_HOME={self.home}").values() if "-rig disk" not in one]:
-            assert time.monotonic() < end, left
-            time.sleep(0.1)
-
-
-def kill_client(explored: Explored, client: subprocess.Popen[bytes]) -> None:
-    client.kill()
-
-
-def stop_client(explored: Explored, client: subprocess.Popen[bytes]) -> None:
-    client.send_signal(signal.SIGINT)
-
-
-def kill_lab(explored: Explored, client: subprocess.Popen[bytes]) -> None:
-    running = processes_with(f"ACIDTEST_HOME={explored.home}")
-    os.kill(next(pid for pid, command in running.items() if "acidtest.fleet.lab" in command), signal.SIGKILL)
-
-
-def kill_worker(explored: Explored, client: subprocess.Popen[bytes]) -> None:
-    running = processes_with(f"ACIDTEST_HOME={explored.home}")
-    os.kill(next(pid for pid, command in running.items() if "spawn_main" in command), signal.SIGKILL)
-
-
-@pytest.mark.long  # the deaths at whatever moment, above, are those of labs at hand
-@pytest.mark.parametrize("happens", [kill_lab, kill_client, stop_client, kill_worker])
-def test_whatever_dies_no_state_is_looked_at_twice(
-    tmp_path: Path, happens: Callable[[Explored, subprocess.Popen[bytes]], None]
-) -> None:
-    count = 30 if happens is kill_lab else 90
-    explored = Explored(tmp_path, STATES.format(count))
-    client = explored.begun()
-    explored.await_lines(1, client)  # the first batch is one state; a quick machine looks at all others in the next
-    happens(explored, client)
-    client.wait(400)
-    before = states_of(explored.out)
-    assert len(before) < count or happens in (kill_lab, kill_worker)
-    explored.await_nothing_running()
-    runs = 0
-    while (ran := explored.ended())[0] != 0:
-        assert (runs := runs + 1) < 3
-    (cut,) = ran[1]["cuts"]
-    states = states_of(explored.out)
-    assert states[: len(before)] == before
-    assert len({load for load, _, _ in states}) == 1  # the load is recorded once, whoever goes on
-    assert len(set(states)) == len(states) == cut["cut"]["states"]["looked_at"] == count
-    assert not list(explored.out.glob("acidtest-states/*.load"))
-    explored.await_nothing_running()
-    clean = [ACIDTEST, "clean", "--fleet", explored.fleet]  # a host that died has had no time for it
-    subprocess.run(clean, env=explored.environment, capture_output=True, check=True)
-    assert not list(explored.home.glob("fleet/*"))
-
-
+@pytest.mark.usefixtures("home")
 def test_on_one_machine_it_goes_on_as_well_and_what_was_covered_is_told(tmp_path: Path) -> None:
     explored = Explored(tmp_path, STATES.format(30))
-    lab = explored.begun(alone=True)
-    explored.await_lines(1, lab)
-    lab.kill()
-    lab.wait()
+    explored.killed_after_a_batch()
     before = states_of(explored.out)
     assert before
-    code, results = explored.ended(alone=True)
+    code, results = explored.ended()
     assert code == 0
     looked_at = states_of(explored.out)
     assert looked_at[: len(before)] == before
@@ -301,9 +238,10 @@ def test_on_one_machine_it_goes_on_as_well_and_what_was_covered_is_told(tmp_path
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("home")
 def test_a_budget_of_time(tmp_path: Path) -> None:
     explored = Explored(tmp_path, 'disk_failure = "crash-states"\ndisk_states_s = 4')
-    code, results = explored.ended(alone=True)
+    code, results = explored.ended()
     assert code == 0
     lines = lines_of(explored.out)
     assert lines[-2].elapsed_s < 4 <= lines[-1].elapsed_s  # no batch began after its end

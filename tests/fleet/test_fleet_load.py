@@ -24,6 +24,7 @@ from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.fleet import cluster, load
 from acidtest.fleet.cluster import Fleet
+from acidtest.fleet.conduct import Task
 from acidtest.fleet.spec import read
 from acidtest.journal import reader
 from acidtest.journal.models import Recording, Scalar
@@ -84,7 +85,8 @@ def recordings(tmp_path: Path) -> list[Recording]:
 
 def run(machines: Fleet, where: Path, out: Path, watcher: Mock, *, retry_failed: bool = False) -> None:
     made = plan.make(experiment_.read(where))
-    load.run(machines, machines.hosts(), made, where, out, watcher, retry_failed=retry_failed)
+    task = Task.of_run(made, where, out, watcher, retry_failed=retry_failed)
+    load.conduct_together(machines, machines.hosts(), task)
 
 
 WORKLOADS = """[workload.tpcb]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ from fleet_at_hand import DEATHS, Death, Died, Hands, worker_dies, worker_dies_w
 from fleet_commands import cells, each_once
 
 from acidtest.cli import fleets, planning
-from acidtest.errors import AcidtestError
+from acidtest.errors import AcidtestError, BadInput
 from acidtest.experiment import Experiment
 from acidtest.fleet import lab
 from acidtest.fleet.conduct import FleetRun, WorkingHost
@@ -90,6 +91,16 @@ def test_a_host_that_comes_back_is_told_of_once_and_what_it_had_measured_is_take
     each_once(tmp_path / "out", CELLS)
 
 
+def test_an_engine_that_was_upgraded_since_is_refused(tmp_path: Path, hands: Hands) -> None:
+    hands.fleet(tmp_path / "fleet.toml")
+    run(tmp_path)
+    file = tmp_path / "out" / reader.NAME
+    *lines, _ = file.read_text().splitlines()
+    file.write_text("\n".join(re.sub('(?<="id":"sqlite","version":")[^"]+', "3.1.0", line) for line in lines) + "\n")
+    with pytest.raises(BadInput, match=r"engine sqlite is 3\.\d+\.\d+ .* were measured with 3\.1\.0 "):
+        run(tmp_path)
+
+
 def test_recordings_that_no_journal_has_stay(tmp_path: Path) -> None:
     runs = {}
     for name, acknowledged in (("had", True), ("not-had", False)):
@@ -128,7 +139,7 @@ def test_a_host_writes_nothing_outside_of_the_directory_of_the_run(tmp_path: Pat
     out.mkdir()
     (out / "link").symlink_to(tmp_path)
     with pytest.raises(AcidtestError, match="a host sent a file that does not belong into"):
-        FleetRun._keep(Mock(_output=Mock(directory=out)), name, b"")
+        FleetRun._keep(Mock(_task=Mock(output=Mock(directory=out))), name, b"")
 
 
 def test_a_pool_spreads_repetitions(tmp_path: Path, hands: Hands) -> None:

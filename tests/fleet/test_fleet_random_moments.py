@@ -49,6 +49,10 @@ def kill_client(run: Run) -> None:
     run.command.process.kill()
 
 
+def stop_client(run: Run) -> None:
+    run.command.process.send_signal(signal.SIGINT)
+
+
 def kill_worker(run: Run) -> None:
     run.kill("spawn_main")
 
@@ -114,7 +118,7 @@ def over_a_scheduler(out: Path, experiment: Path, hosts: SshHosts) -> Iterator[R
 
 
 DEATHS: dict[str, list[Callable[[Run], None]]] = {
-    "ssh": [kill_client, kill_worker, kill_lab, kill_host, cut_link],
+    "ssh": [kill_client, stop_client, kill_worker, kill_lab, kill_host, cut_link],
     "slurm": [kill_client, kill_worker, kill_lab, kill_host, cut_link, kill_controller, cancel_job],
     "scheduler": [kill_client, kill_worker, kill_lab, kill_host, cut_link, kill_scheduler],
 }

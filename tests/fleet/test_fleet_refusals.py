@@ -23,7 +23,7 @@ from acidtest.files import find_rig
 from acidtest.fleet import cluster, tasks
 from acidtest.fleet.spec import read
 from blocks import loop_over, mounted_in_memory
-from hosts import SshHost, SshHosts
+from hosts import SshHosts
 from support import command
 
 Refused = Callable[..., list[str]]
@@ -190,39 +190,3 @@ def test_a_held_out_size_is_foretold_on_one_machine(experiment: Path, refused: R
     told = " ".join(refused())
     assert "growth.held_out: a held-out size is foretold on the machine that measures the others" in told
     assert "run without --fleet" in told
-
-
-# ---------------------------------------------------------------------------------- over ssh
-
-
-def python_of(host: SshHost, tmp_path: Path, lines: str) -> tuple[str, str]:
-    """The edit of a fleet's file by which this host's Python is started by a script with these lines before."""
-    script = tmp_path / f"python-{host.address}"
-    script.write_text(f'#!/bin/sh\n{lines}\nexec {sys.executable} "$@"\n')
-    script.chmod(0o755)
-    listens = f'listen = "{host.address}"\npython = '
-    return f'{listens}"{sys.executable}"', f'{listens}"{script}"'
-
-
-@pytest.mark.long
-def test_other_versions_of_acidtest_over_ssh(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
-    """As above, with the Pythons of two hosts that have another acidtest, and none."""
-    first, second = hosts.hosts
-    older, hidden = tmp_path / "older", tmp_path / "hidden" / "acidtest"
-    shutil.copytree(Path(acidtest.__file__).parent, older / "acidtest", ignore=shutil.ignore_patterns("__pycache__"))
-    text = (older / "acidtest" / "__init__.py").read_text()
-    (older / "acidtest" / "__init__.py").write_text(text.replace(acidtest.__version__, "0.0.9"))
-    hidden.mkdir(parents=True)
-    (hidden / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'acidtest'\")\n")
-    fleet = hosts.fleet(tmp_path / "fleet.toml")
-    for host, path in ((first, hidden.parent), (second, older)):
-        before, after = python_of(host, tmp_path, f"export PYTHONPATH={path}")
-        text = fleet.read_text()
-        assert before in text
-        fleet.write_text(text.replace(before, after))
-    run = Command(tmp_path, "run", experiment, "--fleet", fleet, "--out", tmp_path / "out")
-    assert run.ended() == 2, run.said
-    assert "acidtest is missing" in about(first.address, run.said.splitlines())
-    assert f"has acidtest 0.0.9, and this is {acidtest.__version__}" in about(second.address, run.said.splitlines())
-    assert not (tmp_path / "out").exists()
-    assert not [one for host in hosts.hosts for one in host.left()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,59 +49,6 @@ def test_one_journal_and_one_table_whatever_dies(tmp_path: Path, hosts: SshHosts
     assert all(one.place.path.startswith(homes[str(one.host)]) for one in recordings)
     assert "durability by host" in run.said
     assert "Page:" in run.said
-
-
-def kill_client(run: Command, hosts: SshHosts) -> None:
-    run.process.kill()
-
-
-def stop_client(run: Command, hosts: SshHosts) -> None:
-    run.process.send_signal(signal.SIGINT)
-
-
-def kill_worker(run: Command, hosts: SshHosts) -> None:
-    for pid in hosts.hosts[0].find("spawn_main"):
-        os.kill(pid, signal.SIGKILL)
-
-
-def kill_lab(run: Command, hosts: SshHosts) -> None:
-    for pid in hosts.hosts[0].find("acidtest.fleet.lab"):
-        os.kill(pid, signal.SIGKILL)
-
-
-def cut_link(run: Command, hosts: SshHosts) -> None:
-    hosts.hosts[0].cut_link()
-    time.sleep(3)
-    hosts.hosts[0].mend_link()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("happens", [kill_client, stop_client, kill_worker, kill_lab, cut_link])
-def test_whatever_dies_the_same_command_goes_on(
-    tmp_path: Path, hosts: SshHosts, experiment: Path, happens: Callable[[Command, SshHosts], None]
-) -> None:
-    run = command(tmp_path, hosts, experiment)
-    run.await_line(r"^\[4/12\]")
-    happens(run, hosts)
-    code = run.ended()
-    if happens is stop_client:
-        assert code == 128 + signal.SIGINT, run.said
-        assert "goes on" in run.said
-        nothing_running(hosts)
-    runs = 1
-    while code != 0:
-        assert runs < 3, run.said
-        run = command(tmp_path, hosts, experiment)
-        code, runs = run.ended(), runs + 1
-    each_once(tmp_path / "out")
-    nothing_left(hosts.hosts)
-
-
-def nothing_running(hosts: SshHosts) -> None:
-    """What the client stopped has been released before it ended."""
-    for host in hosts.hosts:
-        assert not host.find("acidtest-rig"), host.processes()
-        assert not list(host.home.glob("ledger/*.jsonl"))
 
 
 GROWTH = """

@@ -44,26 +44,17 @@ def forecast(rate: float) -> Forecast:
 def test_a_forecast_counts_only_if_it_was_written_before_its_size_was_measured(tmp_path: Path) -> None:
     at = {"levels": {"engine": "e", "size": "2 GB"}}
     with JournalWriter(tmp_path, header()) as writer:
-        writer.append_forecast(forecast(1.0))
+        writer.append(forecast(1.0))
         writer.append(recording("a", "failed").model_copy(update=at))
-        writer.append_forecast(forecast(2.0))
+        writer.append(forecast(2.0))
         writer.append(recording("b").model_copy(update={"levels": {"engine": "other", "size": "2 GB"}}))
-        writer.append_forecast(forecast(3.0))
+        writer.append(forecast(3.0))
         writer.append(recording("c").model_copy(update=at))
-        writer.append_forecast(forecast(4.0))
+        writer.append(forecast(4.0))
     journal = read(tmp_path / "journal.jsonl")
     assert [one.rate_per_s for one in journal.forecasts] == [3.0]
     assert len(journal.recordings) == 3
     assert journal.damaged == []
-
-
-def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
-    with JournalWriter(tmp_path, header()) as writer:
-        writer.append(recording("a"))
-        writer.append(recording("b"))
-    journal = read(tmp_path / "journal.jsonl")
-    assert [r.cell for r in journal.recordings] == ["a", "b"]
-    assert journal.torn_bytes == 0
 
 
 @given(cut=st.integers(1, 400))

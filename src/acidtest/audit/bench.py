@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Literal
+from functools import cached_property, wraps
+from typing import Any, Literal, TypeVar
 
 from acidtest import settings
 from acidtest.finding import Evidence
@@ -78,9 +78,6 @@ class Include:
     path: str  # as it is written; of Firebird with "*" in it
     folder: bool = False
     at: int = 0  # how many settings stand before it
-
-    def says(self) -> Evidence:
-        return self.where.says(f"reads {self.path}, which is not in the kit")
 
 
 DUMP_WHOLE = 50  # settings; a dump of fewer is of those that somebody asked for
@@ -241,7 +238,6 @@ StatementKind = Literal[
     "promise",  # what sets when a write of a store, whose name is ``store``, is acknowledged
     "unlogged",  # a table whose rows are in no log
     "volume-elsewhere",  # that is mounted beside the place where its image keeps the data
-    "ephemeral",  # data of a container that nothing keeps
 ]
 
 
@@ -548,3 +544,26 @@ class Bench:
     def measured(self) -> list[Published]:
         """What tools printed: no row of ours, nothing that somebody wrote down, and no plan."""
         return [one for one in self.others if not (one.told or one.planned)]
+
+    @cached_property
+    def answers(self) -> dict[object, Any]:
+        """See ``once``."""
+        return {}
+
+
+Answer = TypeVar("Answer")
+
+
+def once(ask: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Keeps what the decorated function answers of a benchmark, its first argument: several rules ask the same. Nobody
+    changes the answer."""
+
+    @wraps(ask)
+    def kept(bench: Bench, *rest: Any, **named: Any) -> Answer:
+        question = (ask, rest, *named.items())
+        if question not in bench.answers:
+            bench.answers[question] = ask(bench, *rest, **named)
+        answer: Answer = bench.answers[question]
+        return answer
+
+    return kept

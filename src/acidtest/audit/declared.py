@@ -49,7 +49,7 @@ VARIES: Mapping[str, Factor] = {
     "machine": Factor(("machine-differs",)),  # with all that belongs to it
     "processor": Factor(),
     "memory": Factor(),
-    "drive": Factor(("data-on-tmpfs", "data-in-container-layer")),
+    "drive": Factor(("data-on-tmpfs",)),
     "file_system": Factor(),
     "durability": Factor(("durability-differs", "durability-given-up", "binary-log-differs"), DURABILITY),
     "binary_log": Factor(("binary-log-differs",), ("log_bin", "sync_binlog")),
@@ -60,7 +60,7 @@ VARIES: Mapping[str, Factor] = {
     "autovacuum": Factor(("autovacuum-off",), ("autovacuum",)),
     "workload": Factor(("workload-differs",)),
     "scale": Factor(("database-too-small",)),
-    "clients": Factor(("single-client-throughput",)),
+    "clients": Factor(),
     "query_mode": Factor(),
     "connections": Factor(("connect-per-transaction",)),
     "settings": Factor(("setting-differs", "settings-all-default")),  # whole configurations, one of them as it comes

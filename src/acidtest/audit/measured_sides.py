@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from acidtest.audit.bench import Bench, Side, Where
+from acidtest.audit.bench import Bench, Side, Where, once
 from acidtest.audit.result_sides import product
 from acidtest.audit.stores import compared
 
@@ -55,6 +55,7 @@ def alternatives(bench: Bench) -> list[list[Side]]:
     return [group for group, known in _groups(bench) if not known]
 
 
+@once
 def _groups(bench: Bench) -> list[tuple[list[Side], bool]]:
     """The sides, those together that only their configuration tells apart, and whether they are known to be
     measured."""

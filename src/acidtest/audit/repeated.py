@@ -9,7 +9,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from acidtest.audit import result_sides
-from acidtest.audit.bench import Bench, Published
+from acidtest.audit.bench import Bench, Published, once
 
 DRIVE_TOOLS = frozenset(("fio", "pg_test_fsync", "dd", "hdparm", "crystaldiskmark", "ioping"))
 CONFIGURED = re.compile(r"conf|cnf|\bini\b|server|setup", re.IGNORECASE)  # what is numbered as sides are
@@ -27,6 +27,7 @@ STAMP = re.compile(
 VERSION = re.compile(r"(?:^|[^a-z])(?:v|version|pg|fb|mysql|mariadb|postgresql|firebird)[-_]?$", re.IGNORECASE)
 
 
+@once
 def repetitions(
     bench: Bench, drives: Collection[str] = (), *, timed: bool = False
 ) -> dict[tuple[object, ...], list[Published]]:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from acidtest.audit.bench import Bench, Statement, Where
+from acidtest.audit.bench import Bench, Statement, Where, once
 from acidtest.finding import Evidence
 
 # When a write is acknowledged: once it is on the drive, once it is in a log that is flushed later, or before either.
@@ -70,6 +70,7 @@ COMMON = re.compile(r"(?:results?|outputs?|reports?|docs?|data|logs?|benchmarks?
 RESULT = re.compile(r"result|output|\.(?:out|log|csv|jtl|json|txt)$", re.IGNORECASE)
 
 
+@once
 def compared(bench: Bench) -> list[dict[str, list[Evidence]]]:
     """The stores that are compared with each other, each with where results or tables name it: those of one folder of
     the kit together, for a kit may hold several studies."""

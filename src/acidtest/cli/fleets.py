@@ -41,11 +41,13 @@ class Machines:
     def run(self, plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: bool) -> RunOutcome:
         from acidtest.fleet import conduct, load
 
-        run = conduct.run if plan.experiment.machines == 1 else load.run
-        if plan.experiment.machines == 1 and self.fleet.spec.server is not None:
+        task = conduct.Task.of_run(plan, where, out, watcher, retry_failed=retry_failed)
+        if plan.experiment.machines > 1:
+            return load.conduct_together(self.fleet, self.hosts, task)
+        if self.fleet.spec.server is not None:
             server = f"server = {self.fleet.spec.server} in the fleet's file"
             watcher.doubts([f"{server} is for loads from several machines, and here each comes from one"])
-        return run(self.fleet, self.hosts, plan, where, out, watcher, retry_failed=retry_failed)
+        return conduct.conduct(self.fleet, self.hosts, task)
 
     def cut_power(
         self,
@@ -59,10 +61,10 @@ class Machines:
         command: Sequence[str],
     ) -> RunOutcome:
         from acidtest.fleet import conduct
+        from acidtest.powercut.conductor import cuts_of
 
-        return conduct.cut_power(
-            self.fleet, self.hosts, plan, where, out, watcher, only=only, seed=seed, command=command
-        )
+        cuts, output = cuts_of(plan, out, only=only, seed=seed, command=command)
+        return conduct.conduct(self.fleet, self.hosts, conduct.Task(cuts, output, where, watcher, cuts=True))
 
     def doctor(self) -> dict[str, dict[str, Any]]:
         from acidtest.fleet import host_client

@@ -5,6 +5,7 @@ In two steps: ``admit`` before anything is made, ``admit_remaining`` when it is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from acidtest.engine import Engine, program
 from acidtest.engine.foreign import ForeignServer
 from acidtest.engine.program import Program
 from acidtest.errors import BadInput, MachineLacks, Problems
+from acidtest.files import rig_version
 from acidtest.journal.models import EngineFacts, Journal
 from acidtest.place import Ledger, check_machine, ready_guests, tracing
 from acidtest.place import admit as admit_to_devices
@@ -78,23 +80,53 @@ def admit(
     return engines
 
 
-def refuse_other_builds(held: Journal, engines: Mapping[str, Engine], where: Path) -> None:
-    """Raise BadInput where a build of the user's is another one than that with which the journal's cells were measured:
-    one level would have figures of two."""
+def refuse_changed_engines(held: Journal, engines: Mapping[str, EngineFacts], where: Path) -> None:
+    """Raise BadInput where an engine, by its id, is not the build with which the journal's cells were measured: one
+    level would have figures of two. What a server by URL is shows only in its sessions, and of a program
+    ``refuse_other_programs`` knows more."""
     problems = Problems()
-    for id, engine in engines.items():  # noqa: A001
-        now = engine.last_facts().build
-        of_engine = [one.engine for one in held.recordings if one.engine and one.engine.id == id]
-        before = next((one.build for one in of_engine if now and one.build and one.build.sha256 != now.sha256), None)
-        if now and before:
+    for id, now in engines.items():  # noqa: A001
+        if now.mode == program.FAMILY:
+            continue
+        measured = [
+            recording.engine for recording in held.recordings if recording.engine and recording.status != "failed"
+        ]
+        before = next((facts for facts in measured if facts.id == id and not _is_same_engine(facts, now)), None)
+        if before is not None:
             problems.add(
                 BadInput(
-                    f"{where}: engines.{id}: {now.file} is another one (sha256 {now.sha256[:16]}) than that with which "
-                    f"cells of this run were measured (sha256 {before.sha256[:16]})",
-                    "run the experiment into another directory (--out), or put the build back",
+                    f"{where}: engine {id} is {_described(now)}, and cells of this run were measured with "
+                    f"{_described(before)}",
+                    "run the experiment into another directory (--out), or put the earlier engine back",
                 )
             )
     problems.check()
+
+
+def _is_same_engine(before: EngineFacts, now: EngineFacts) -> bool:
+    """Of a version, one of the two may have more parts than the other: sessions and programs print it differently."""
+    if before.build and now.build:
+        return before.build.sha256 == now.build.sha256
+    parts = zip(_parts(before.version), _parts(now.version), strict=False)
+    return before.source == now.source and all(part == other for part, other in parts)
+
+
+def _parts(version: str) -> list[str]:
+    return re.findall(r"\d+", version)
+
+
+def _described(engine: EngineFacts) -> str:
+    if engine.build:
+        return f"{engine.build.file} (sha256 {engine.build.sha256[:16]})"
+    return f"{engine.version} ({engine.source})"
+
+
+def facts_of(engine: Engine) -> EngineFacts:
+    """What the engine is now. The SQLite that comes with acidtest is named by the rig alone."""
+    facts = engine.last_facts()
+    if facts.version or not engine.embedded:
+        return facts
+    return facts.model_copy(update={"version": rig_version().partition("(SQLite ")[2].rstrip(")")})
 
 
 def refuse_other_programs(held: Journal, engines: Iterable[Engine], where: Path) -> list[str]:

@@ -8,47 +8,76 @@ from pathlib import Path
 
 from acidtest.analysis import disk_log
 from acidtest.analysis.calls import joined
+from acidtest.conductor.instruments import Instrument
+from acidtest.conductor.recording import CellOutcome
 from acidtest.engine import Instance
 from acidtest.engine.statements import StatementTrace
 from acidtest.journal.models import EngineCounts, Warning
-from acidtest.journal.protocol import KernelMeans, Observe, ObservedCalls, StraceMeans
+from acidtest.journal.protocol import Begins, Event, Job, KernelMeans, Observe, Observed, ObservedCalls, StraceMeans
 from acidtest.place import Ledger, tracing
 from acidtest.plan import Cell
 from acidtest.words import counted
 
 
+class CallWatch(Instrument):
+    """The system calls of the engine."""
+
+    def __init__(self, observe: Observe) -> None:
+        self._observe = observe
+
+    def ask(self, job: Job) -> Job:
+        return job.model_copy(update={"observe": self._observe})
+
+    def hear(self, event: Event, outcome: CellOutcome) -> None:
+        if isinstance(event, Observed):
+            outcome.calls = event
+
+
+class TracedSessions(Instrument):
+    """The engine's own trace of statements."""
+
+    def __init__(self, trace: StatementTrace) -> None:
+        self._trace = trace
+
+    def hear(self, event: Event, outcome: CellOutcome) -> None:
+        if isinstance(event, Begins):
+            self._trace.terminals_begin(event)
+
+
 @contextmanager
-def watched(cell: Cell, ledger: Ledger, processes: Sequence[int], directory: Path) -> Iterator[Observe | None]:
-    """What the rig is to watch: the server's ``processes``, or, without any, the engine embedded in itself.
+def watched(cell: Cell, ledger: Ledger, processes: Sequence[int], directory: Path) -> Iterator[list[Instrument]]:
+    """Watch the server's ``processes``, or, without any, the engine embedded in the rig, where the cell is observed.
 
     What it makes in the kernel for that is released in the end, whatever becomes of the rig.
     """
     if not cell.workload.observe:
-        yield None
+        yield []
         return
     where = str(directory.resolve())
     if tracing.means() == "strace":
         program = tracing.strace()
         assert program is not None
-        yield Observe(means=StraceMeans(program=program), processes=list(processes), directory=where)
+        yield [CallWatch(Observe(means=StraceMeans(program=program), processes=list(processes), directory=where))]
         return
     id, instance = ledger.begin_trace()  # noqa: A001
     try:
-        yield Observe(means=KernelMeans(instance=instance), processes=list(processes), directory=where)
+        yield [CallWatch(Observe(means=KernelMeans(instance=instance), processes=list(processes), directory=where))]
     finally:
         ledger.undo(id)
 
 
 @contextmanager
-def traced(cell: Cell, instance: Instance) -> Iterator[StatementTrace | None]:
-    """The engine's own trace of statements, begun, where the cell is observed and the engine has one."""
+def traced(cell: Cell, instance: Instance, outcome: CellOutcome) -> Iterator[list[Instrument]]:
+    """Have the engine trace its statements, where the cell is observed and the engine can."""
     trace = instance.statement_trace() if cell.workload.observe else None
     if trace is None:
-        yield None
+        yield []
         return
     try:
         trace.begin()
-        yield trace
+        yield [TracedSessions(trace)]
+        if outcome.result:
+            outcome.traced_statements = trace.finish(sum(second.committed for second in outcome.result.series))
     finally:
         trace.end()
 
@@ -60,11 +89,11 @@ def with_disk(calls: ObservedCalls, log: Path) -> ObservedCalls:
     began_ns, (_, records) = disk_log.began_ns(log), disk_log.read(log)
     done = [
         (
-            began_ns + one.time_ns,
-            "flush" if one.is_flush else "write",
-            *((None, None) if one.is_flush else (one.at, one.length)),
+            began_ns + record.time_ns,
+            "flush" if record.is_flush else "write",
+            *((None, None) if record.is_flush else (record.at, record.length)),
         )
-        for one in records
+        for record in records
     ]
     return calls.model_copy(update={"typical": joined(calls.typical, done)})
 

@@ -2,52 +2,29 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from acidtest.conductor import call_trace, shared_load
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.device import CellDevice
 from acidtest.conductor.fatal_errors import refuse_to_go_on, why_failed
-from acidtest.conductor.jobs import job_for
+from acidtest.conductor.instruments import EngineCounting, EngineSampling, Instrument, Witness
 from acidtest.conductor.memory import CellMemory
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
-from acidtest.conductor.rig import DiskFull, Start, converse
+from acidtest.conductor.rig import DiskFull
+from acidtest.conductor.rig_work import RigWork
 from acidtest.conductor.steady_start import SteadyStart
 from acidtest.conductor.template import Template
 from acidtest.conductor.validity import doubts, why_invalid
 from acidtest.engine import Instance, log_times
 from acidtest.engine.base import Launcher
-from acidtest.engine.statements import StatementTrace
 from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
-from acidtest.journal.models import LogLine, OwnReport, PlaceFacts, Recording
-from acidtest.journal.protocol import (
-    Answered,
-    AskPhase,
-    Begins,
-    Checked,
-    CheckPhase,
-    Counted,
-    Hello,
-    Loaded,
-    Maintained,
-    Maintenance,
-    Observe,
-    Observed,
-    ObservedCalls,
-    Phase,
-    Progress,
-    Replay,
-    Replayed,
-    Result,
-    RunResult,
-    Sampled,
-    Settings,
-)
+from acidtest.journal.models import LogLine, PlaceFacts, Recording
+from acidtest.journal.protocol import Phase
 from acidtest.place import GuestPlace, Place
 from acidtest.place.facts import unseen
 from acidtest.place.trees import is_full
@@ -123,8 +100,8 @@ def measure(
     done with the engine when the work went well, before it is let go of.
     """
     engine = context.engine(cell)
-    memory = CellMemory(cell.place, context.ledger)
-    device: CellDevice | None = None
+    memory = CellMemory(cell.place, context.ledger, sessions=cell.workload.terminals)
+    instruments: list[Instrument] = [memory]
     try:
         with memory:
             instance = engine.adopt(directory, cell.settings, cell.durability)
@@ -134,42 +111,17 @@ def measure(
                 place.settle()
                 outcome.database_bytes = place.database_bytes(instance.database_files())
                 memory.begin(instance)
-                if not isinstance(place, GuestPlace):
-                    device = CellDevice(
-                        instance.database_files()[0],
-                        timed=cell.workload.count is None,
-                        warmup_s=cell.workload.warmup_s if cell.workload.warmup_limit_s is None else None,
-                        instance=instance,
-                    )
+                start = None
+                if isinstance(place, GuestPlace):  # into which nothing can look from here
+                    start = partial(place.rig, find_rig(), engine.files())
+                else:
+                    instruments += [_device_of(cell, instance), Witness(instance, memory.launched)]
                 instance.start(memory.launched)
-                worked = False
-                try:
-                    if memory.stays_untouched and after_load and after_load.checked:
-                        outcome.checks_before, outcome.checked_for = after_load.checked, after_load.workload
-                    launcher = memory.launched if engine.mode(cell.settings) == "embedded" else context.ledger
-                    start = partial(place.rig, find_rig(), engine.files()) if isinstance(place, GuestPlace) else None
-                    with (
-                        call_trace.traced(cell, instance) as trace,
-                        call_trace.watched(cell, context.ledger, memory.launched.pids(), directory) as observe,
-                    ):
-                        run_in_rig(
-                            cell,
-                            context,
-                            instance,
-                            launcher,
-                            outcome,
-                            start=start,
-                            observe=observe,
-                            trace=trace,
-                            memory=memory,
-                            device=device,
-                        )
-                    if outcome.calls and (log := place.disk_log()):
-                        outcome.calls = call_trace.with_disk(outcome.calls, log)
-                    worked = True
-                finally:
-                    # The kernel closes a dying server's sessions, which ends the work, before its end can be seen.
-                    outcome.died = instance.died(0.0 if worked else DEATH_S)
+                if memory.stays_untouched and after_load and after_load.checked:
+                    outcome.checks_before, outcome.checked_for = after_load.checked, after_load.workload
+                launcher = memory.launched if engine.mode(cell.settings) == "embedded" else context.ledger
+                work = RigWork(cell, context, instance, launcher, outcome, instruments, start)
+                _run_watched(work, place, directory, memory.launched.pids())
                 if then and not outcome.died:
                     then(instance, launcher)
             finally:
@@ -177,11 +129,35 @@ def measure(
                 outcome.log_lines = _logged(instance, outcome)
                 instance.release()
     finally:
-        outcome.out_of_memory = memory.wrong()
-        outcome.memory_settings = memory.settings()
-        outcome.memory = memory.record(outcome.settings, (outcome.workload or cell.workload).terminals)
-        if device:
-            outcome.device, outcome.sizes = device.record(), device.sizes(outcome.settings)
+        for instrument in instruments:
+            instrument.record(outcome)
+
+
+def _device_of(cell: Cell, instance: Instance) -> CellDevice:
+    return CellDevice(
+        instance.database_files()[0],
+        timed=cell.workload.count is None,
+        warmup_s=cell.workload.warmup_s if cell.workload.warmup_limit_s is None else None,
+        instance=instance,
+    )
+
+
+def _run_watched(work: RigWork, place: Place, directory: Path, processes: Sequence[int]) -> None:
+    """Run it in the rig, with the engine's calls and statements watched where the cell is observed."""
+    cell, instance, outcome = work.cell, work.instance, work.outcome
+    worked = False
+    try:
+        with (
+            call_trace.traced(cell, instance, outcome) as traced,
+            call_trace.watched(cell, work.context.ledger, processes, directory) as watched,
+        ):
+            run_in_rig(replace(work, instruments=[*work.instruments, *traced, *watched]))
+        if outcome.calls and (log := place.disk_log()):
+            outcome.calls = call_trace.with_disk(outcome.calls, log)
+        worked = True
+    finally:
+        # The kernel closes a dying server's sessions, which ends the work, before its end can be seen.
+        outcome.died = instance.died(0.0 if worked else DEATH_S)
 
 
 def _logged(instance: Instance, outcome: CellOutcome) -> list[LogLine]:
@@ -192,107 +168,31 @@ def _logged(instance: Instance, outcome: CellOutcome) -> list[LogLine]:
     return log_times.between(instance.log_file(), outcome.measured_from, until)
 
 
-def run_in_rig(
-    cell: Cell,
-    context: RunContext,
-    instance: Instance,
-    launcher: Launcher,
-    outcome: CellOutcome,
-    *,
-    before: Sequence[Phase] = (),
-    start: Start | None = None,
-    observe: Observe | None = None,
-    trace: StatementTrace | None = None,
-    memory: CellMemory | None = None,
-    device: CellDevice | None = None,
-) -> None:
-    """Have the rig do the phases ``before``, the cell's work and its checks, and note in ``outcome`` what it answers.
+def run_in_rig(work: RigWork, before: Sequence[Phase] = ()) -> None:
+    """Have the rig do the phases ``before``, the cell's work and its checks, and note what it answers.
 
     Raises CellFailed when the rig cannot go on.
     """
-    if context.generators is not None:
-        shared_load.run(
-            cell, context, context.generators, instance, launcher, outcome, before=before, memory=memory, device=device
-        )
-        return
-    # A check reads the whole database. Where the file cache must stay as it was made, the one after the load stands
-    # for the check of its copy.
-    checks_now = outcome.needs_checks and outcome.checks_before is None
-    phases: list[Phase] = [*before, *([CheckPhase()] if checks_now else []), cell.workload.run_phase()]
-    questions = {question.sql: question for question in cell.workload.questions()}
-    phases += [AskPhase(questions=list(questions))] if questions else []
-    phases += [CheckPhase()] if outcome.needs_checks else []
-    counters = instance.counters()
-    figures = instance.figures() if (outcome.workload or cell.workload).sample_engine else None
-    job = job_for(
-        cell,
-        instance,
-        phases,
-        workload=outcome.workload,
-        inspected=True,
-        observe=observe,
-        count=counters,
-        sample=figures,
-    )
-    wait = SteadyStart(cell.workload, launcher) if cell.workload.warmup_limit_s is not None else None
-    answers: list[Settings] = []
-    witnessed = True  # everything was seen that the engine cannot be asked for
     try:
-        with closing(converse(job, launcher, instance.environment(), wait.start if wait else start)) as events:
-            for event in events:
-                match event:
-                    case Hello():
-                        outcome.engine_version = event.engine_version
-                    case Settings():
-                        answers.append(event)
-                        if memory and start is None:  # in a guest nothing can be looked at from here
-                            memory.look()
-                            witnessed = instance.witness(memory.launched.pids())
-                    case Loaded():
-                        outcome.load = event
-                    case Checked() if outcome.result is None:
-                        outcome.checks_before = event
-                    case Checked():
-                        outcome.checks_after = event
-                    case Result():
-                        outcome.result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
-                        outcome.steady_wait = wait.record(outcome.result) if wait else None
-                        if device:
-                            device.measured()
-                        if memory:
-                            memory.measured(outcome.result)
-                    case Observed():
-                        outcome.calls = ObservedCalls.model_validate(event.model_dump(exclude={"event"}))
-                    case Begins() if trace:
-                        trace.terminals_begin(event)
-                    case Counted() if counters:
-                        outcome.engine_counts = counters.recorded(event)
-                    case Sampled() if figures:
-                        outcome.engine_samples = figures.recorded(event)
-                    case Maintained():
-                        outcome.maintenance = Maintenance.model_validate(event.model_dump(exclude={"event"}))
-                    case Replayed():
-                        outcome.replay = Replay.model_validate(event.model_dump(exclude={"event"}))
-                    case Answered():
-                        asked = questions[event.question]
-                        columns = list(asked.columns)
-                        outcome.own_reports.append(
-                            OwnReport(title=asked.title, columns=columns, rows=event.rows, by_kind=asked.by_kind)
-                        )
-                    case Progress():
-                        if wait:
-                            wait.hear(event)
-                        if event.phase == "run" and outcome.measured_from is None and start is None:
-                            warmup_s = wait.warmup_s if wait else cell.workload.warmup_s
-                            outcome.measured_from = time.time() - max(0.0, event.elapsed_s - warmup_s)
-                        if device:
-                            device.progress(event)
-                        if memory and not witnessed:
-                            witnessed = instance.witness(memory.launched.pids())
-                        context.watcher.progress(cell, event)
-        if trace and outcome.result:
-            committed = sum(second.committed for second in outcome.result.series)
-            outcome.traced_statements = trace.finish(committed)
+        if work.context.generators is not None:
+            shared_load.run(work, work.context.generators, before)
+        else:
+            work = _with_own_instruments(work)
+            work.do([*work.before(before), work.cell.workload.run_phase(), *work.after()])
     finally:
-        if answers:
-            outcome.settings = instance.settings_in_force(answers)
+        if work.answers:
+            work.outcome.settings = work.instance.settings_in_force(work.answers)
+
+
+def _with_own_instruments(work: RigWork) -> RigWork:
+    """The same, observed by what the workload waits for and what the engine counts and tells itself."""
+    workload, start = work.outcome.workload or work.cell.workload, work.start
+    instruments = list(work.instruments)
+    if workload.warmup_limit_s is not None:
+        steady = SteadyStart(work.cell.workload, work.launcher)
+        instruments, start = [steady, *instruments], steady.start
+    if counters := work.instance.counters():
+        instruments.append(EngineCounting(counters))
+    if workload.sample_engine and (figures := work.instance.figures()):
+        instruments.append(EngineSampling(figures))
+    return replace(work, instruments=instruments, start=start)

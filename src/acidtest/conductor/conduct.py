@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
@@ -12,21 +11,17 @@ from pathlib import Path
 
 from acidtest.conductor import admission
 from acidtest.conductor.admission import Devices
-from acidtest.conductor.base import Begun, Conductor, Looked, Probed, Steps
-from acidtest.conductor.context import RunContext
-from acidtest.conductor.output import Output, make_directory
-from acidtest.conductor.rig import DiskFull
+from acidtest.conductor.base import Begun, Conductor, Looked, Probed, RunContext, Steps
+from acidtest.conductor.output import Output
 from acidtest.conductor.template import Templates
 from acidtest.conductor.verify import verify
 from acidtest.conductor.watcher import Watcher
 from acidtest.conductor.workload_description import described
 from acidtest.engine import Engine
-from acidtest.errors import AcidtestError, BadInput, told
 from acidtest.journal.models import Forecast, Journal
 from acidtest.journal.writer import JournalWriter
 from acidtest.place import DirectoryPlace, Guests, Ledger, machine_facts, place_facts, release_leftovers
 from acidtest.place.lease import leased
-from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan
 
 Foretell = Callable[[Journal, Cell], Forecast | None]  # None where the journal has the forecast, or came too late
@@ -62,11 +57,13 @@ def conduct(
     held = output.held()
     left = output.remaining(plan, held)
     engines = admission.admit(plan, left, conductor, where, devices, watcher)
-    if held and left:
-        admission.refuse_other_builds(held, {cell.engine: engines[cell.engine] for cell in left}, where)
+    needed = dict.fromkeys(cell.engine for cell in left)
+    if held:
+        facts = {id: admission.facts_of(engines[id]) for id in needed}  # noqa: A001
+        admission.refuse_changed_engines(held, facts, where)
     if held and (same := admission.refuse_other_programs(held, engines.values(), where)):
         watcher.doubts(same)
-    if notes := [note for id in dict.fromkeys(cell.engine for cell in left) for note in engines[id].notes()]:  # noqa: A001
+    if notes := [note for id in needed for note in engines[id].notes()]:  # noqa: A001
         watcher.doubts(notes)
     if released := release_leftovers():
         watcher.released(released)
@@ -77,41 +74,14 @@ def conduct(
         watcher.begins(len(plan.cells), len(plan.cells), str(parent))
         return RunOutcome(held, 0)
     admission.admit_servers(left, engines, where)
-    make_directory(output.directory)
-    with (
-        no_room_told(output.directory),
-        JournalWriter(output.directory, output.header, output.journal, output.counts) as writer,
-    ):
+    with output.opened() as writer:
         remaining = output.remaining(plan, writer.journal)
         watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
-        needed = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
+        needed_bytes = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
         if remaining:
-            _run(conductor, remaining, engines, parent, needed, writer, watcher, foretell)
+            with at_work(parent, needed_bytes, output.directory, engines, watcher) as context:
+                _run(conductor, remaining, context, writer, foretell)
         return RunOutcome(writer.journal, len(remaining))
-
-
-@contextmanager
-def no_room_told(directory: Path) -> Iterator[None]:
-    """Of a run that keeps its recordings in ``directory``: what ends all of it becomes an error for the user.
-
-    Raises BadInput where a disk is full, and AcidtestError for any other OSError.
-    """
-    try:
-        yield
-    except DiskFull as error:
-        raise BadInput(f"the disk is full: {error.message}", "free some space and run the same command again") from None
-    except OSError as error:
-        if is_full(error):
-            raise BadInput(
-                f"{error.filename or directory}: the disk is full",
-                "free some space and run the same command again",
-            ) from None
-        if error.errno == errno.EBUSY:
-            raise AcidtestError(
-                f"{error.filename}: could not be released: {error.strerror}",
-                "end what uses it, run acidtest clean, then the same command again",
-            ) from None
-        raise AcidtestError(told(error), "mend that, and run the same command again") from None
 
 
 class Estimate:
@@ -140,35 +110,25 @@ class Estimate:
 
 
 def _run(
-    conductor: Conductor,
-    cells: Sequence[Cell],
-    engines: Mapping[str, Engine],
-    parent: Path,
-    needed_bytes: int,
-    writer: JournalWriter,
-    watcher: Watcher,
-    foretell: Foretell | None,
+    conductor: Conductor, cells: Sequence[Cell], context: RunContext, writer: JournalWriter, foretell: Foretell | None
 ) -> None:
     left = {cell.id: cell for cell in cells}
     estimate = Estimate(conductor.left_s)
-    who = f"the run into {writer.path.parent}"
+    watcher, who = context.watcher, f"the run into {context.out}"
     shared = partial(leased, alone=False, who=who, tell=lambda line: watcher.doubts([line]))
-    with (
-        at_work(parent, needed_bytes, writer.path.parent, engines, watcher) as context,
-        closing(leasing(conductor.run(cells, context), shared)) as steps,
-    ):
+    with closing(leasing(conductor.run(cells, context), shared)) as steps:
         for step in steps:
             if isinstance(step, Begun):
                 watcher.cell_begins(step.cell, estimate.seconds(left.values()))
                 if foretell and step.cell.held_out and (forecast := foretell(writer.journal, step.cell)):
-                    writer.append_forecast(forecast)
+                    writer.append(forecast)
                 continue
             if isinstance(step, Probed):
                 writer.append(step.recording)
                 watcher.cell_ended(step.cell, step.recording, estimate.seconds(left.values()))
                 continue
             if isinstance(step, Looked):
-                writer.append_explored(step.explored)
+                writer.append(step.explored)
                 continue
             for recording in step.recordings:
                 writer.append(recording)

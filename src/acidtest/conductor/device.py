@@ -7,14 +7,16 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from acidtest.conductor.instruments import Instrument
+from acidtest.conductor.recording import CellOutcome
 from acidtest.engine import Instance
 from acidtest.journal.models import DeviceWork, SettingInForce, Sizes, SizeSample
-from acidtest.journal.protocol import Progress
+from acidtest.journal.protocol import Event, Progress, Result
 from acidtest.place import diskstats, filecache
 from acidtest.place.diskstats import Counters
 
 
-class CellDevice:
+class CellDevice(Instrument):
     """Given the rig's events, it reads the device's counters when the measurement begins and when it ends, and in
     between, with an ``instance``, how large its files are.
 
@@ -33,6 +35,15 @@ class CellDevice:
         self._instance = None if database.is_symlink() else instance  # a link to a raw device, which has no size
         self._sizes: list[SizeSample] = []
         self._log = ""
+
+    def hear(self, event: Event, outcome: CellOutcome) -> None:
+        if isinstance(event, Progress):
+            self.progress(event)
+        elif isinstance(event, Result) and len(self._read) == 1:
+            self._now()
+
+    def record(self, outcome: CellOutcome) -> None:
+        outcome.device, outcome.sizes = self.work(), self.sizes(outcome.settings)
 
     def progress(self, progress: Progress) -> None:
         if progress.phase != "run":
@@ -61,11 +72,6 @@ class CellDevice:
             )
         )
 
-    def measured(self) -> None:
-        """The result is there."""
-        if len(self._read) == 1:
-            self._now()
-
     def _now(self) -> None:
         with contextlib.suppress(OSError):  # a device that is gone: the cell fails by itself
             if self._block:
@@ -78,7 +84,7 @@ class CellDevice:
         limit = self._instance.log_limit_bytes(settings)
         return Sizes(log=self._log, log_limit_bytes=limit, samples=self._sizes)
 
-    def record(self) -> DeviceWork | None:
+    def work(self) -> DeviceWork | None:
         """None where the kernel counts nothing for such a place, and where the measurement did not end."""
         if self._block is None or len(self._read) < 2:
             return None

@@ -6,7 +6,7 @@ import errno
 import re
 import socket
 
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.foreign import RestoreFailed
 from acidtest.conductor.generators import GeneratorFailed
 from acidtest.conductor.rig import Refused

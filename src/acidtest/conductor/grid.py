@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from acidtest.conductor import foreign
-from acidtest.conductor.base import Begun, Conductor, Ended, Steps
+from acidtest.conductor.base import Begun, Conductor, Ended, RunContext, Steps
 from acidtest.conductor.cell import measure, read_back, recorded, run_in_rig
-from acidtest.conductor.context import RunContext
-from acidtest.conductor.jobs import load_phase
 from acidtest.conductor.recording import CellOutcome
+from acidtest.conductor.rig import load_phase
+from acidtest.conductor.rig_work import RigWork
 from acidtest.conductor.template import Template, template_bytes, template_keys
 from acidtest.engine import Engine
 from acidtest.engine.foreign import NOT_VERIFIED, ForeignServer
@@ -110,16 +110,17 @@ def _on_foreign_server(cell: Cell, engine: ForeignServer, context: RunContext, o
     stays as it is."""
     outcome.log_findings = [NOT_VERIFIED]
     instance = engine.adopt(context.place.path, cell.settings, cell.durability)
+    work = RigWork(cell, context, instance, context.ledger, outcome)
     if (own := cell.workload.of_the_user()) is not None:
         if own.restore:
             foreign.restore(own, context.place.path, context.ledger)
         instance.is_prepared = True
         with foreign.started(instance, context.ledger):
-            run_in_rig(cell, context, instance, context.ledger, outcome)
+            run_in_rig(work)
         return
     with foreign.started(instance, context.ledger):
         foreign.clear(instance, context.ledger, for_good=False)
         try:
-            run_in_rig(cell, context, instance, context.ledger, outcome, before=[load_phase()])
+            run_in_rig(work, before=[load_phase()])
         finally:
             foreign.clear(instance, context.ledger, for_good=True)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
+from acidtest.conductor.instruments import Instrument
+from acidtest.conductor.recording import CellOutcome
 from acidtest.engine import Instance
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.journal.models import Memory, SettingInForce
-from acidtest.journal.protocol import RunResult
+from acidtest.journal.protocol import Event, Result, Settings
 from acidtest.place import Ledger, filecache, hint
 from acidtest.place import cgroup as cgroups
 from acidtest.place.cgroup import Cgroup, Launched
@@ -45,14 +47,15 @@ def asked(place: PlaceSpec) -> list[str]:
     return [key for key in ("memory_mb", "swap_mb", "start", "access") if getattr(place, key) != getattr(default, key)]
 
 
-class CellMemory:
+class CellMemory(Instrument):
     """One cell's memory: entered before its engine is made ready, left when that has ended.
 
     Where the place asks for none of it, nothing is made and nothing sampled, so that nothing is disturbed.
     """
 
-    def __init__(self, place: PlaceSpec, ledger: Ledger) -> None:
-        self._place = place
+    def __init__(self, place: PlaceSpec, ledger: Ledger, *, sessions: int = 1) -> None:
+        """``sessions`` are the terminals', by which the engine's cache may grow."""
+        self._place, self._sessions = place, sessions
         self._ledger = ledger
         self._cgroup: Cgroup | None = None
         self._limit_bytes: int | None = None
@@ -132,22 +135,25 @@ class CellMemory:
             self._inside.update(inside)
             self._outside.update(outside)
 
-    def measured(self, result: RunResult) -> None:
-        """The measurement has just ended: what follows is not sampled."""
-        now = time.monotonic()
-        self.look()
-        self._ran = (now - result.measured_s, now)
-        self._end()
+    def hear(self, event: Event, outcome: CellOutcome) -> None:
+        if isinstance(event, Settings):
+            self.look()
+        elif isinstance(event, Result):  # what follows is not sampled
+            now = time.monotonic()
+            self.look()
+            self._ran = (now - event.measured_s, now)
+            self._end()
 
     def _end(self) -> None:
         if self._sampler:
             self._sampler.stop()
 
-    def record(self, settings: Sequence[SettingInForce], sessions: int) -> Memory | None:
-        """What was seen; None where nothing was asked for, or the cell did not come so far."""
+    def record(self, outcome: CellOutcome) -> None:
+        """Nothing where no memory was asked for, or the cell did not come so far."""
+        outcome.out_of_memory, outcome.memory_settings = self.wrong(), self.settings()
         if self._sampler is None or self._at_start is None or self._instance is None:
-            return None
-        return Memory(
+            return
+        outcome.memory = Memory(
             limit_bytes=self._limit_bytes if self._holds else None,
             limit_source=f"cgroup v{self._cgroup.version}" if self._cgroup else None,
             swap=self._swap,
@@ -159,7 +165,7 @@ class CellMemory:
             pressure_source=self._sampler.pressure_source,
             access=self._place.access,
             hinted_descriptors=self._hint.descriptors if self._hint else 0,
-            cache_bytes=self._instance.cache_bytes(settings, sessions),
+            cache_bytes=self._instance.cache_bytes(outcome.settings, self._sessions),
             samples=self._sampler.samples(*self._ran) if self._ran else [],
         )
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import errno
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from acidtest import __version__
-from acidtest.errors import BadInput, cannot_write
+from acidtest.conductor.rig import DiskFull
+from acidtest.errors import AcidtestError, BadInput, cannot_write, told
 from acidtest.files import refuse_foreign_bytes
-from acidtest.journal import writer
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.journal.reader import NAME, NAMES
+from acidtest.journal.writer import JournalWriter, held
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan
 
@@ -33,7 +36,21 @@ class Output:
 
     def held(self) -> Journal | None:
         """What is there already, only looked at; None before the first run. Raises BadInput."""
-        return writer.held(self.directory, self.header, self.journal, self.counts)
+        return held(self.directory, self.header, self.journal, self.counts)
+
+    @contextmanager
+    def opened(self) -> Iterator[JournalWriter]:
+        """The journal, begun where there is none. What ends the run meanwhile becomes an error for the user.
+
+        Raises BadInput where a disk is full, AcidtestError for any other OSError, and as ``make_directory`` and
+        ``JournalWriter``.
+        """
+        make_directory(self.directory)
+        with (
+            _fatal_for_users(self.directory),
+            JournalWriter(self.directory, self.header, self.journal, self.counts) as writer,
+        ):
+            yield writer
 
     def counts(self, recording: Recording) -> bool:
         """Whether it is not run again."""
@@ -47,6 +64,26 @@ class Output:
     def counting(self, journal: Journal | None) -> list[Recording]:
         """The recordings of ``journal`` that are not run again."""
         return [recording for recording in (journal.recordings if journal else []) if self.counts(recording)]
+
+
+@contextmanager
+def _fatal_for_users(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except DiskFull as error:
+        raise BadInput(f"the disk is full: {error.message}", "free some space and run the same command again") from None
+    except OSError as error:
+        if is_full(error):
+            raise BadInput(
+                f"{error.filename or directory}: the disk is full",
+                "free some space and run the same command again",
+            ) from None
+        if error.errno == errno.EBUSY:
+            raise AcidtestError(
+                f"{error.filename}: could not be released: {error.strerror}",
+                "end what uses it, run acidtest clean, then the same command again",
+            ) from None
+        raise AcidtestError(told(error), "mend that, and run the same command again") from None
 
 
 def header(plan: Plan) -> Header:

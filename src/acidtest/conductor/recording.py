@@ -6,30 +6,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from pydantic import Field
+
 from acidtest import __version__
 from acidtest.engine import Engine
 from acidtest.engine.compare import spoken
-from acidtest.journal.models import (
-    Cut,
-    DatabaseSize,
-    DeviceWork,
-    EngineCounts,
-    EngineSamples,
-    Generator,
-    LogLine,
-    Machine,
-    Memory,
-    OwnReport,
-    PlaceFacts,
-    Recording,
-    ServerHost,
-    SettingInForce,
-    Sizes,
-    SteadyWait,
-    TracedStatements,
-    Warning,
-)
-from acidtest.journal.protocol import Checked, Loaded, Maintenance, ObservedCalls, Replay, RunResult
+from acidtest.journal.models import Machine, Observations, PlaceFacts, Recording, SettingInForce
 from acidtest.place.facts import unseen
 from acidtest.plan import Cell
 from acidtest.workload import WorkloadSpec
@@ -37,43 +19,19 @@ from acidtest.workload import WorkloadSpec
 Status = Literal["done", "invalid", "failed"]
 
 
-@dataclass
-class CellOutcome:
+class CellOutcome(Observations):
     """What became of a cell, as far as it came: all in its recording that the plan did not know before."""
 
     engine_version: str = ""  # as the rig has heard it; "" where it has not
-    settings: list[SettingInForce] = field(default_factory=list)  # of the engine
+    settings: list[SettingInForce] = Field(default_factory=list)  # of the engine
     place: PlaceFacts | None = None
-    place_settings: list[SettingInForce] = field(default_factory=list)
-    memory: Memory | None = None
-    memory_settings: list[SettingInForce] = field(default_factory=list)
+    place_settings: list[SettingInForce] = Field(default_factory=list)
+    memory_settings: list[SettingInForce] = Field(default_factory=list)
     machine: Machine | None = None  # where it is not this one
     workload: WorkloadSpec | None = None  # in force, where it is not the cell's
-    database_bytes: int = 0
-    load: Loaded | None = None
-    database_size: DatabaseSize | None = None
-    checks_before: Checked | None = None
     checked_for: WorkloadSpec | None = None  # whose check stands for the one before, where it is not the cell's own
-    checks_after: Checked | None = None
-    result: RunResult | None = None
-    calls: ObservedCalls | None = None
-    traced_statements: TracedStatements | None = None
-    maintenance: Maintenance | None = None
-    replay: Replay | None = None
-    generators: list[Generator] = field(default_factory=list)  # of a load from several machines
-    server_host: ServerHost | None = None
-    own_reports: list[OwnReport] = field(default_factory=list)
-    device: DeviceWork | None = None
-    sizes: Sizes | None = None
-    steady_wait: SteadyWait | None = None
-    engine_counts: EngineCounts | None = None
-    engine_samples: EngineSamples | None = None
-    cut: Cut | None = None
-    warnings: list[Warning] = field(default_factory=list)
-    engine_log: str = ""
     measured_from: float | None = None  # when the measurement began, in seconds since 1970
-    log_lines: list[LogLine] = field(default_factory=list)
-    log_findings: list[str] = field(default_factory=list)  # what a reader of the numbers must know of that log
+    log_findings: list[str] = Field(default_factory=list)  # what a reader of the numbers must know of the engine's log
     # Of a cell that measures, what its status follows from beside the above.
     needs_checks: bool = True  # both checks belong to it
     died: str | None = None  # how the server ended by itself
@@ -123,29 +81,7 @@ class RecordingBuilder:
             settings=outcome.all_settings(),
             machine=outcome.machine or self.machine,
             place=place,
-            database_bytes=outcome.database_bytes,
-            checks_before=outcome.checks_before,
-            checks_after=outcome.checks_after,
-            load=outcome.load,
-            memory=outcome.memory,
-            database_size=outcome.database_size,
-            device=outcome.device,
-            sizes=outcome.sizes,
-            steady_wait=outcome.steady_wait,
-            engine_counts=outcome.engine_counts,
-            engine_samples=outcome.engine_samples,
-            result=outcome.result,
-            cut=outcome.cut,
-            calls=outcome.calls,
-            traced_statements=outcome.traced_statements,
-            maintenance=outcome.maintenance,
-            replay=outcome.replay,
-            generators=outcome.generators,
-            server_host=outcome.server_host,
-            own_reports=outcome.own_reports,
-            warnings=outcome.warnings,
-            engine_log=outcome.engine_log,
-            log_lines=outcome.log_lines,
+            **{name: getattr(outcome, name) for name in Observations.model_fields},
         )
 
 

@@ -8,12 +8,13 @@ import selectors
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
 from pydantic import ValidationError
 
+from acidtest.engine import Instance
 from acidtest.engine.base import ProcessStarter
 from acidtest.errors import CellFailed
 from acidtest.files import find_rig
@@ -27,10 +28,14 @@ from acidtest.journal.protocol import (
     Go,
     Hello,
     Job,
+    LoadPhase,
     MeasureFrom,
     PagesJob,
+    Phase,
     ProbeJob,
 )
+from acidtest.plan import Cell
+from acidtest.workload import WorkloadSpec
 
 SILENCE_S = 900.0  # building an index over a large table is one call without news
 
@@ -87,6 +92,32 @@ def converse(
         raise CellFailed(f"the rig {_ending(code)}: {_last(words)}") from None
     finally:
         rig.stop()
+
+
+def job_for(
+    cell: Cell,
+    instance: Instance,
+    phases: Sequence[Phase],
+    *,
+    workload: WorkloadSpec | None = None,
+    inspected: bool = False,
+) -> Job:
+    """What the rig is to do with ``instance`` for ``cell``.
+
+    ``workload`` is the one in force, where it is not the cell's. With ``inspected`` settings in force are asked for.
+    """
+    return Job(
+        seed=cell.seed,
+        target=instance.target(),
+        workload=(workload or cell.workload).message(),
+        inspect=instance.inspections() if inspected else [],
+        phases=list(phases),
+    )
+
+
+def load_phase(loaded: int = 0) -> LoadPhase:
+    """A load by as many sessions as this machine has processors, on top of ``loaded`` units of the workload's size."""
+    return LoadPhase(sessions=os.cpu_count() or 1, from_units=loaded)
 
 
 def answered(events: Iterable[Event]) -> list[list[str | None]]:

@@ -16,10 +16,9 @@ from statistics import median
 from typing import Protocol
 
 from acidtest.conductor.admission import Devices
-from acidtest.conductor.base import Begun, Ended, Probed, Steps
+from acidtest.conductor.base import Begun, Ended, Probed, RunContext, Steps
 from acidtest.conductor.cell import recorded
 from acidtest.conductor.conduct import RunOutcome, conduct
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.grid import Grid, run_cell
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.watcher import Watcher
@@ -81,7 +80,11 @@ def refuse_search(plan: Plan, where: Path) -> None:
 
 def runs_of(cell: Cell, recordings: Sequence[Recording]) -> list[Recording]:
     """Those of the combination of ``cell``."""
-    return [one for one in recordings if {k: v for k, v in one.levels.items() if k != RATE} == dict(cell.levels)]
+    return [
+        recording
+        for recording in recordings
+        if {k: v for k, v in recording.levels.items() if k != RATE} == dict(cell.levels)
+    ]
 
 
 class Search(Grid):

@@ -10,29 +10,22 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from acidtest.analysis.latency import percentile_ns
 from acidtest.analysis.merge import Part, together, told
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.device import CellDevice
 from acidtest.conductor.generators import Brought, Generators, Moment, Served
-from acidtest.conductor.jobs import job_for
-from acidtest.conductor.memory import CellMemory
-from acidtest.conductor.recording import CellOutcome
-from acidtest.conductor.rig import SILENCE_S, Gated, converse
+from acidtest.conductor.instruments import Instrument
+from acidtest.conductor.rig import SILENCE_S, Gated, converse, job_for
+from acidtest.conductor.rig_work import RigWork
 from acidtest.engine import Instance
 from acidtest.engine.base import Launcher
 from acidtest.errors import CellFailed
-from acidtest.journal.models import Generator, OwnReport, ServerHost
+from acidtest.journal.models import Generator, ServerHost
 from acidtest.journal.protocol import (
-    Answered,
-    AskPhase,
-    Checked,
-    CheckPhase,
     Duration,
-    Hello,
     Job,
-    Loaded,
     Phase,
     Progress,
     Ready,
@@ -77,7 +70,7 @@ def drive(
                     moment = ready()
                     rigs[0].go(moment.at_ns)
                 case Result():
-                    result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
+                    result = event
                 case Shared():
                     shared = event
                 case Progress():
@@ -113,104 +106,46 @@ def _phase(cell: Cell, share: Share) -> RunPhase:
     return cell.workload.run_phase().model_copy(update={"share": share})
 
 
-def run(
-    cell: Cell,
-    context: RunContext,
-    generators: Generators,
-    instance: Instance,
-    launcher: Launcher,
-    outcome: CellOutcome,
-    *,
-    before: Sequence[Phase] = (),
-    memory: CellMemory | None = None,
-    device: CellDevice | None = None,
-) -> None:
+def run(work: RigWork, generators: Generators, before: Sequence[Phase]) -> None:
     """As ``cell.run_in_rig``, with the load from ``generators``. Raises CellFailed when one of them cannot go on."""
-    answers: list[Settings] = []
-    try:
-        checks_now = outcome.needs_checks and outcome.checks_before is None
-        first = [*before, *([CheckPhase()] if checks_now else [])]
-        _phases(cell, context, instance, launcher, outcome, first, answers, memory)
-        target = instance.target_elsewhere().model_dump(mode="json", by_alias=True)
-        served = Served(target=target, inspect=instance.inspections()) if context.engine(cell).private else None
-        generators.loaded(served)
-        brought = _all_parts(cell, context, generators, instance, launcher, outcome, device)
-        answers += [answer for one in brought for answer in one.settings]
-        outcome.result = together([Part(one.result, one.shared) for one in brought])
-        outcome.generators = [_generator(one) for one in brought]
-        if memory:
-            memory.measured(outcome.result)
-        questions = cell.workload.questions()
-        phases: list[Phase] = [AskPhase(questions=[one.sql for one in questions])] if questions else []
-        phases += [CheckPhase(told=told([one.shared for one in brought]))] if outcome.needs_checks else []
-        _phases(cell, context, instance, launcher, outcome, phases, answers, memory)
-    finally:
-        if answers:
-            outcome.settings = instance.settings_in_force(answers)
-
-
-def _phases(
-    cell: Cell,
-    context: RunContext,
-    instance: Instance,
-    launcher: Launcher,
-    outcome: CellOutcome,
-    phases: Sequence[Phase],
-    answers: list[Settings],
-    memory: CellMemory | None,
-) -> None:
-    """What is done by one rig alone, before the load or after it."""
-    if not phases:
-        return
-    questions = {question.sql: question for question in cell.workload.questions()}
-    job = job_for(cell, instance, phases, workload=outcome.workload, inspected=True)
-    with closing(converse(job, launcher, instance.environment())) as events:
-        for event in events:
-            match event:
-                case Hello():
-                    outcome.engine_version = event.engine_version
-                case Settings():
-                    answers.append(event)
-                    if memory:
-                        memory.look()
-                        instance.witness(memory.launched.pids())
-                case Loaded():
-                    outcome.load = event
-                case Checked() if outcome.result is None:
-                    outcome.checks_before = event
-                case Checked():
-                    outcome.checks_after = event
-                case Answered():
-                    asked = questions[event.question]
-                    columns = list(asked.columns)
-                    report = OwnReport(title=asked.title, columns=columns, rows=event.rows, by_kind=asked.by_kind)
-                    outcome.own_reports.append(report)
-                case Progress():
-                    context.watcher.progress(cell, event)
-
-
-def _all_parts(
-    cell: Cell,
-    context: RunContext,
-    generators: Generators,
-    instance: Instance,
-    launcher: Launcher,
-    outcome: CellOutcome,
-    device: CellDevice | None,
-) -> list[Brought]:
-    limit_s = cell.workload.warmup_s + (cell.workload.duration_s or 0.0) + SILENCE_S
     own = generators.own
-    if own.share is not None:
-        job = part_of(cell, instance, own.share)
+    of_storage: list[Instrument] = []
+    if not work.instruments and own.share is None and own.directory is not None:  # of a server that is not ours
+        of_storage = [CellDevice(own.directory, timed=True, warmup_s=work.cell.workload.warmup_s)]
+        work = replace(work, instruments=of_storage)
+    work.do(work.before(before))
+    instance, outcome = work.instance, work.outcome
+    target = instance.target_elsewhere().model_dump(mode="json", by_alias=True)
+    private = work.context.engine(work.cell).private
+    generators.loaded(Served(target=target, inspect=instance.inspections()) if private else None)
+    brought = _all_parts(work, generators)
+    work.answers.extend(answer for part in brought for answer in part.settings)
+    work.hear(Result(**dict(together([Part(part.result, part.shared) for part in brought]))))
+    for instrument in of_storage:
+        instrument.record(outcome)
+    outcome.generators = [_generator(part) for part in brought]
+    work.do(work.after(told([part.shared for part in brought])))
 
-        def tell(event: Progress) -> None:
-            context.watcher.progress(cell, event)
-            generators.look()
 
-        brought = [drive(job, launcher, instance.environment(), own.host, generators.ready, tell)]
-        return [*brought, *generators.others(limit_s)]
-    if device is None and own.directory is not None:
-        device = CellDevice(own.directory, timed=True, warmup_s=cell.workload.warmup_s)
+def _all_parts(work: RigWork, generators: Generators) -> list[Brought]:
+    cell, context, own = work.cell, work.context, generators.own
+    limit_s = cell.workload.warmup_s + (cell.workload.duration_s or 0.0) + SILENCE_S
+    if own.share is None:
+        return _while_serving(work, generators, limit_s)
+
+    def tell(event: Progress) -> None:
+        context.watcher.progress(cell, event)
+        generators.look()
+
+    job = part_of(cell, work.instance, own.share)
+    environment = work.instance.environment()
+    brought = [drive(job, work.launcher, environment, own.host, generators.ready, tell)]
+    return [*brought, *generators.others(limit_s)]
+
+
+def _while_serving(work: RigWork, generators: Generators, limit_s: float) -> list[Brought]:
+    """What the others bring while this machine has the server, and is watched."""
+    cell, outcome, own = work.cell, work.outcome, generators.own
     watch = HostWatch()
     watch.start()
     try:
@@ -218,51 +153,43 @@ def _all_parts(
         measured_s = moment.at_ns / 1e9 + cell.workload.warmup_s
         outcome.measured_from = measured_s
         begin_s = time.monotonic() + measured_s - time.time()
-        with _Watched(cell, device, begin_s):
+        with _Clock(work, begin_s):
             brought = generators.others(limit_s)
     finally:
         watch.stop()
-    if device is not None:
-        device.measured()
-        outcome.device = device.record()
-    end_s = begin_s + max(one.result.measured_s for one in brought)
+    end_s = begin_s + max(part.result.measured_s for part in brought)
     outcome.server_host = ServerHost(host=own.host, cpu_count=host.processors(), samples=watch.samples(begin_s, end_s))
     return brought
 
 
-class _Watched:
-    """Tells a device of the time of a measurement that other machines make, as a rig here would have told it."""
+class _Clock:
+    """Tells instruments of the time of a measurement that other machines make, as a rig here would have told it."""
 
-    def __init__(self, cell: Cell, device: CellDevice | None, begin_s: float) -> None:
-        phase = cell.workload.run_phase()
+    def __init__(self, work: RigWork, begin_s: float) -> None:
+        phase = work.cell.workload.run_phase()
         assert isinstance(phase.extent, Duration)
-        self._device, self._begin_s, self._warmup_s, self._length_s = (
-            device,
-            begin_s,
-            phase.warmup_s,
-            phase.extent.seconds,
-        )
+        self._work, self._begin_s = work, begin_s
+        self._warmup_s, self._length_s = phase.warmup_s, phase.extent.seconds
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._go, name="acidtest-device", daemon=True)
+        self._thread = threading.Thread(target=self._go, name="acidtest-clock", daemon=True)
 
     def __enter__(self) -> None:
-        if self._device is not None:
-            self._thread.start()
+        self._thread.start()
 
     def __exit__(self, *exception: object) -> None:
         self._ended.set()
-        if self._device is not None:
-            self._thread.join()
+        self._thread.join()
 
     def _go(self) -> None:
-        assert self._device is not None
         at_s = 0.0
         while at_s <= self._length_s:
             if self._ended.wait(max(0.0, self._begin_s + at_s - time.monotonic())):
                 return
             fraction = 1.0 if at_s == self._length_s else at_s / self._length_s
             elapsed_s = self._warmup_s + time.monotonic() - self._begin_s
-            self._device.progress(Progress(phase="run", fraction=fraction, elapsed_s=elapsed_s, done=0, rate_per_s=0.0))
+            progress = Progress(phase="run", fraction=fraction, elapsed_s=elapsed_s, done=0, rate_per_s=0.0)
+            for instrument in self._work.instruments:
+                instrument.hear(progress, self._work.outcome)
             if at_s == self._length_s:
                 return
             at_s = min(at_s + 1.0, self._length_s)

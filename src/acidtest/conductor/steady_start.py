@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 
 from acidtest.analysis.steady import Gate
+from acidtest.conductor.instruments import Instrument
+from acidtest.conductor.recording import CellOutcome
 from acidtest.conductor.rig import Warming
 from acidtest.engine.base import ProcessStarter
 from acidtest.journal.models import SteadyWait
-from acidtest.journal.protocol import Progress, RunResult
+from acidtest.journal.protocol import Event, Progress, Result, RunResult
 from acidtest.workload import WorkloadSpec
 
 
-class SteadyStart:
-    """Starts the rig, and tells it when to measure. ``hear`` is given all that it reports of its progress."""
+class SteadyStart(Instrument):
+    """Starts the rig, and has it measure when the rate is steady, or at a bound."""
 
     def __init__(self, workload: WorkloadSpec, launcher: ProcessStarter) -> None:
         assert workload.warmup_limit_s is not None
@@ -28,7 +31,15 @@ class SteadyStart:
         self._rig = Warming(self._launcher, job, environment)
         return self._rig
 
-    def hear(self, news: Progress) -> None:
+    def hear(self, event: Event, outcome: CellOutcome) -> None:
+        if isinstance(event, Progress):
+            self._progressed(event)
+            if event.phase == "run" and outcome.measured_from is None:
+                outcome.measured_from = time.time() - max(0.0, event.elapsed_s - self.warmup_s)
+        elif isinstance(event, Result):
+            outcome.steady_wait = self._wait(event)
+
+    def _progressed(self, news: Progress) -> None:
         assert self._rig is not None
         if news.phase == "warmup":
             second = self._gate.hear(news.elapsed_s, news.done)
@@ -38,8 +49,7 @@ class SteadyStart:
             self.warmup_s = min(self._limit_s, float(math.floor(news.elapsed_s)))
             self._rig.end_input()
 
-    def record(self, result: RunResult) -> SteadyWait:
-        """What is kept of it, beside ``result``."""
+    def _wait(self, result: RunResult) -> SteadyWait:
         judged = self._gate.judged
         return SteadyWait(
             earliest_s=self._gate.earliest_s,

@@ -9,8 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from acidtest.conductor.jobs import job_for, load_phase
-from acidtest.conductor.rig import converse
+from acidtest.conductor.rig import converse, job_for, load_phase
 from acidtest.engine import Engine, Instance
 from acidtest.engine.program import Program
 from acidtest.errors import CellFailed, told

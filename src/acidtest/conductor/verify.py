@@ -70,7 +70,7 @@ def _verify(plan: Plan, where: Path, problems: Problems, *, effects: bool) -> No
         of_search.check(plan, str(where), problems)
     machines.check(plan, engines, where, problems)
     complaints = _complaints(plan, engines)
-    excludable = _leaves_something(plan, {one.excluding for one in complaints if one.excluding})
+    excludable = _leaves_something(plan, {complaint.excluding for complaint in complaints if complaint.excluding})
     for one in complaints:
         problems.add(BadInput(f"{where}: {one.message}", one.advice(excludable=excludable)))
 
@@ -85,7 +85,7 @@ def _engines(plan: Plan, where: Path, problems: Problems) -> dict[str, Engine]:
         return describe_all(plan.experiment, [program.name], str(where))
     for name in names:
         if name not in known and name not in named:
-            among = (*known, *named, *(one for one in registered_builds.names() if one not in named))
+            among = (*known, *named, *(name for name in registered_builds.names() if name not in named))
             problems.add(catalogue.unknown(f"{where}: engine", name, among))
     for name in plan.experiment.servers:
         if name in known:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acidtest.journal.models import EngineFigure, EngineSample, EngineSamples
-from acidtest.journal.protocol import Sampled, Sampling
+from acidtest.journal.models import EngineFigure, EngineSamples
+from acidtest.journal.protocol import Sample, Sampled, Sampling
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Figures:
             not_sampled=event.not_sampled,
             figures=[figure.recorded() for figure, is_told in zip(self.table, told, strict=True) if is_told],
             samples=[
-                EngineSample(
+                Sample(
                     at_s=round(sample.at_s, 4),
                     took_s=round(sample.took_s, 6),
                     values=[value for value, is_told in zip(sample.values, told, strict=True) if is_told],

@@ -85,10 +85,10 @@ class Fleet:
         self.check()
         try:
             # Client.scheduler_info() now and then has none of them: a clock of the client's own refreshes it without.
-            told: dict[str, Any] = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+            identity: dict[str, Any] = self.client.sync(self.client.scheduler.identity, n_workers=-1)
         except OSError:
             raise _without_scheduler() from None
-        workers: dict[str, Any] = told["workers"]
+        workers: dict[str, Any] = identity["workers"]
         return workers
 
     def check(self) -> None:

@@ -16,15 +16,15 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from acidtest.conductor.admission import Devices
-from acidtest.conductor.conduct import Estimate, RunOutcome, no_room_told
-from acidtest.conductor.output import Output, make_directory
+from acidtest.conductor.admission import Devices, refuse_changed_engines
+from acidtest.conductor.conduct import Estimate, RunOutcome
+from acidtest.conductor.output import Output
 from acidtest.conductor.run import output_of
 from acidtest.conductor.search import refuse_search
 from acidtest.conductor.verify import verify
@@ -38,11 +38,21 @@ from acidtest.fleet.cluster import Fleet, Host
 from acidtest.fleet.exploration import Explorations
 from acidtest.fleet.host_client import Facts, answered
 from acidtest.fleet.messages import Assignment
-from acidtest.journal.models import HOST, SIZE, Explored, Header, HostRecord, Machine, PlaceFacts, Recording
+from acidtest.journal.models import (
+    HOST,
+    SIZE,
+    EngineFacts,
+    Explored,
+    Header,
+    HostRecord,
+    Machine,
+    PlaceFacts,
+    Recording,
+)
 from acidtest.journal.protocol import Progress
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.powercut.conductor import builds_states, cuts_of, earlier
+from acidtest.powercut.conductor import builds_states, earlier
 from acidtest.powercut.state_file import STATES
 from acidtest.words import counted
 
@@ -52,37 +62,20 @@ BUSY_POLL_S = 5.0
 REST_S = 60.0  # without a request: then a host that waits is told that there will be one
 
 
-def run(
-    fleet: Fleet,
-    hosts: Sequence[Host],
-    plan: Plan,
-    where: Path,
-    out: Path,
-    watcher: Watcher,
-    *,
-    retry_failed: bool = False,
-) -> RunOutcome:
-    """As ``conductor.run``, on the hosts of a fleet."""
-    refuse_search(plan, where)
-    return conduct(fleet, hosts, plan, output_of(plan, out, retry_failed=retry_failed), where, watcher, cuts=False)
+@dataclass(frozen=True)
+class Task:
+    """What a fleet is to do: the cells of ``plan`` that ``output`` lacks. ``where`` is the experiment's file."""
 
+    plan: Plan
+    output: Output
+    where: Path
+    watcher: Watcher
+    cuts: bool = False  # its cells are power cuts
 
-def cut_power(
-    fleet: Fleet,
-    hosts: Sequence[Host],
-    plan: Plan,
-    where: Path,
-    out: Path,
-    watcher: Watcher,
-    *,
-    only: Sequence[str] = (),
-    seed: int | None = None,
-    command: Sequence[str] = (),
-) -> RunOutcome:
-    """As ``powercut.cut_power``, on the hosts of a fleet."""
-    refuse_search(plan, where)
-    cuts, output = cuts_of(plan, out, only=only, seed=seed, command=command)
-    return conduct(fleet, hosts, cuts, output, where, watcher, cuts=True)
+    @classmethod
+    def of_run(cls, plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: bool = False) -> Task:
+        """A run into ``out``, as ``conductor.run`` makes it."""
+        return cls(plan, output_of(plan, out, retry_failed=retry_failed), where, watcher)
 
 
 def with_hosts(experiment: Experiment, names: Sequence[str]) -> Experiment:
@@ -100,43 +93,29 @@ def with_hosts(experiment: Experiment, names: Sequence[str]) -> Experiment:
     return experiment.model_copy(update=update)
 
 
-def conduct(
-    fleet: Fleet,
-    hosts: Sequence[Host],
-    plan: Plan,
-    output: Output,
-    where: Path,
-    watcher: Watcher,
-    *,
-    cuts: bool,
-    kind: type[FleetRun] | None = None,
-) -> RunOutcome:
-    """Run the cells of ``plan`` that ``output`` lacks on ``hosts``; with ``cuts`` they are power cuts.
-
-    ``kind`` is the way in which hosts share cells, where it is not that each runs cells of its own.
+def conduct(fleet: Fleet, hosts: Sequence[Host], task: Task, kind: type[FleetRun] | None = None) -> RunOutcome:
+    """Do ``task`` on ``hosts``. ``kind`` is the way in which hosts share cells, where it is not that each runs its own.
 
     Raises what ``conductor.conduct`` raises, with the name of the host it is about, and AcidtestError where no host is
     left that could go on.
     """
-    verify(plan, where)
-    plan = described(plan)
-    _refuse_what_stays_here(plan, where)
+    output, watcher = task.output, task.watcher
+    refuse_search(task.plan, task.where)
+    verify(task.plan, task.where)
+    task = replace(task, plan=described(task.plan))
+    _refuse_what_stays_here(task.plan, task.where)
     held = output.held()
-    left = output.remaining(plan, held)
+    left = output.remaining(task.plan, held)
     if held and held.damaged:
         watcher.doubts([line.told for line in held.damaged])
     if held and not left:
-        watcher.begins(len(plan.cells), len(plan.cells), _named(hosts))
-        host_client.dismiss(fleet, hosts, _id(held.header), [one.cell for one in held.recordings])
+        watcher.begins(len(task.plan.cells), len(task.plan.cells), _named(hosts))
+        host_client.dismiss(fleet, hosts, _id(held.header), [recording.cell for recording in held.recordings])
         return RunOutcome(held, 0)
     found = host_client.facts(fleet, hosts)
     host_client.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
-    make_directory(output.directory)
-    with (
-        no_room_told(output.directory),
-        JournalWriter(output.directory, output.header, output.journal, output.counts) as writer,
-    ):
-        work = (kind or FleetRun)(fleet, found, plan, output, where, watcher, writer, cuts=cuts)
+    with output.opened() as writer:
+        work = (kind or FleetRun)(fleet, found, task, writer)
         with work.heard():
             work.admit()
             work.go()
@@ -221,20 +200,10 @@ class WorkingHost:
 class FleetRun:
     """One run over a fleet."""
 
-    def __init__(
-        self,
-        fleet: Fleet,
-        found: Sequence[Facts],
-        plan: Plan,
-        output: Output,
-        where: Path,
-        watcher: Watcher,
-        writer: JournalWriter,
-        *,
-        cuts: bool,
-    ) -> None:
-        self._fleet, self._plan, self._output, self._where = fleet, plan, output, where
-        self._watcher, self._writer, self._cuts = watcher, writer, cuts
+    def __init__(self, fleet: Fleet, found: Sequence[Facts], task: Task, writer: JournalWriter) -> None:
+        self._fleet, self._task, self._writer = fleet, task, writer
+        self._plan, self._watcher = task.plan, task.watcher
+        plan, output, cuts = task.plan, task.output, task.cuts
         journal = writer.journal
         self._header = journal.header
         self._run = _id(self._header)
@@ -242,7 +211,7 @@ class FleetRun:
         self._missing = {cell.id: cell for cell in output.remaining(plan, journal)}
         explored = [cell for cell in self._missing.values() if cuts and builds_states(cell)]
         self._explorations = Explorations(
-            explored, earlier(output, plan) if explored else {}, plan.experiment, writer, watcher, self._keep
+            explored, earlier(output, plan) if explored else {}, plan.experiment, writer, self._watcher, self._keep
         )
         self.ran = 0
         self._took: list[tuple[Cell, float]] = []
@@ -251,7 +220,7 @@ class FleetRun:
         self._looked = 0.0
         in_items = [cell for cell in self._missing.values() if not (cuts and builds_states(cell))]
         pool: deque[list[Cell]] = deque(items(in_items, cuts=cuts))
-        self._workers = [WorkingHost(one, one.host, self._queue_of(one, pool)) for one in found]
+        self._workers = [WorkingHost(facts, facts.host, self._queue_of(facts, pool)) for facts in found]
         self._futures: dict[Any, WorkingHost] = {}
 
     def _queue_of(self, one: Facts, pool: deque[list[Cell]]) -> deque[list[Cell]]:
@@ -287,6 +256,10 @@ class FleetRun:
         problems.check()
         with problems.gather():
             host_client.refuse_other_engines({host: answer["engines"] for host, answer in answers.items()})
+        with problems.gather():
+            found = {id: facts for answer in answers.values() for id, facts in answer["engines"].items()}  # noqa: A001
+            now = {id: EngineFacts.model_validate(facts) for id, facts in found.items()}  # noqa: A001
+            refuse_changed_engines(self._writer.journal, now, self._task.where)
         if not self._compares:
             with problems.gather():
                 host_client.refuse_other_devices({host: answer["devices"] for host, answer in answers.items()})
@@ -300,9 +273,9 @@ class FleetRun:
             host=worker.name,
             plan=Plan(self._plan.experiment, tuple(mine), self._plan.cuts, self._plan.reached),
             left=tuple(cell.id for cell in mine if cell.id in self._missing),
-            cuts=self._cuts,
+            cuts=self._task.cuts,
             header=self._header,
-            where=str(self._where),
+            where=str(self._task.where),
             directory=spec.directory,
             devices=Devices.named(spec.use_devices, spec.erase),
         )
@@ -314,14 +287,14 @@ class FleetRun:
 
     def _awaited(self, worker: WorkingHost, future: Any, request: Mapping[str, Any]) -> dict[str, Any]:
         """Its answer; asked again as long as another run has the machine."""
-        is_told = False
-        while "busy" in (told := json.loads(self._fleet.awaited(worker.host, future))):
-            if not is_told:
-                is_told = True
-                self._watcher.doubts([_has_another_run(worker, told)])
+        is_reported = False
+        while "busy" in (reply := json.loads(self._fleet.awaited(worker.host, future))):
+            if not is_reported:
+                is_reported = True
+                self._watcher.doubts([_has_another_run(worker, reply)])
             time.sleep(BUSY_POLL_S)
             future = self._asked(worker, request)
-        return answered(worker.host, told)
+        return answered(worker.host, reply)
 
     def go(self) -> None:
         """All cells that are left. In the end every host that is there has released what was made for the run."""
@@ -387,7 +360,7 @@ class FleetRun:
 
         A time for it begins when all hosts that are there are ready: what they measure beforehand is measured alone.
         """
-        are_ready = all(one.began or one.failed or one.gone_since is not None for one in self._workers)
+        are_ready = all(worker.began or worker.failed or worker.gone_since is not None for worker in self._workers)
         worker.explores = self._explorations.request(worker.name) if are_ready else None
         for recording in self._explorations.ended():
             self._write(recording)
@@ -473,7 +446,7 @@ class FleetRun:
 
     def _is_back(self, worker: WorkingHost) -> bool:
         assert worker.gone_since is not None
-        host = next((one for one in self._fleet.hosts() if one.name == worker.name), None)
+        host = next((host for host in self._fleet.hosts() if host.name == worker.name), None)
         if host is not None:
             worker.host = host
             return True
@@ -490,19 +463,19 @@ class FleetRun:
     def _ended(self, worker: WorkingHost, future: Any) -> None:
         try:
             # Where the worker died after it had answered, Dask would run the task again, on a worker that is not there.
-            told = json.loads(self._fleet.awaited(worker.host, future))
+            reply = json.loads(self._fleet.awaited(worker.host, future))
         except CellFailed:
             self._gone(worker)
             return
-        if "busy" in told:  # its own lab ended, and another run was quicker
+        if "busy" in reply:  # its own lab ended, and another run was quicker
             if worker.admitted:
-                self._watcher.doubts([_has_another_run(worker, told)])
+                self._watcher.doubts([_has_another_run(worker, reply)])
             worker.give_back()
             self._explorations.gone(worker.name)
             worker.not_before = time.monotonic() + BUSY_POLL_S
             return
         try:
-            answer = answered(worker.host, told)
+            answer = answered(worker.host, reply)
         except AcidtestError as error:
             worker.failed = error
             self._watcher.doubts([error.message])
@@ -526,7 +499,7 @@ class FleetRun:
     def _began(self, worker: WorkingHost, answer: Mapping[str, Any]) -> None:
         worker.began = True
         facts = worker.facts
-        self._writer.append_host(
+        self._writer.append(
             HostRecord(
                 name=worker.name,
                 address=worker.host.address,
@@ -542,7 +515,11 @@ class FleetRun:
             )
         )
         kept = [Recording.model_validate_json(line) for line in answer["recordings"]]
-        taken = [one for one in kept if one.cell in self._missing and not self._output.runs_again(one)]
+        taken = [
+            recording
+            for recording in kept
+            if recording.cell in self._missing and not self._task.output.runs_again(recording)
+        ]
         if taken:
             self._watcher.doubts(
                 [f"{worker.name}: {counted(len(taken), 'cell')} that it had measured taken from there"]
@@ -570,7 +547,7 @@ class FleetRun:
         cut = recording.cut
         if cut is None or cut.state is None:
             return recording
-        state = str(self._output.directory / STATES / Path(cut.state).name)
+        state = str(self._task.output.directory / STATES / Path(cut.state).name)
         return recording.model_copy(update={"cut": cut.model_copy(update={"state": state})})
 
     def _write(self, recording: Recording) -> None:
@@ -584,9 +561,9 @@ class FleetRun:
 
     def _keep(self, name: str, content: bytes) -> None:
         """A file that belongs to a recording, on the drive before it."""
-        path = self._output.directory / name
-        if not path.resolve().is_relative_to(self._output.directory.resolve()):
-            raise AcidtestError(f"{name}: a host sent a file that does not belong into {self._output.directory}")
+        path = self._task.output.directory / name
+        if not path.resolve().is_relative_to(self._task.output.directory.resolve()):
+            raise AcidtestError(f"{name}: a host sent a file that does not belong into {self._task.output.directory}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         fsync_path(path)
@@ -640,8 +617,8 @@ class FleetRun:
 END_S = 60.0
 
 
-def _has_another_run(worker: WorkingHost, told: Mapping[str, Any]) -> str:
-    return f"waiting for {worker.name}, which another run has (run {told['busy']})"
+def _has_another_run(worker: WorkingHost, reply: Mapping[str, Any]) -> str:
+    return f"waiting for {worker.name}, which another run has (run {reply['busy']})"
 
 
 def _seconds(recording: Recording) -> float:

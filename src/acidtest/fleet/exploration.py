@@ -15,19 +15,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from acidtest.conductor.watcher import Watcher
 from acidtest.experiment import Experiment
-from acidtest.fleet.messages import packed, unpacked
 from acidtest.journal.models import HOST, Explored, Recording
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell
 from acidtest.powercut import recorded_load
 from acidtest.powercut.conductor import ended
 from acidtest.powercut.coverage import Asked, Budget, Exploration, as_state, batch_size
+from acidtest.powercut.crash_states import State
 from acidtest.powercut.exploration import Reduced
 from acidtest.powercut.recorded_load import LoadFile
 from acidtest.powercut.state_file import load_file
 
+# What client and labs send each other of crash states.
+ASKED, STATE, REDUCED = TypeAdapter(list[Asked]), TypeAdapter(State), TypeAdapter(Reduced)
 Keep = Callable[[str, bytes], None]  # a file that a host sent, by its name in the run's directory
 
 
@@ -107,14 +111,19 @@ class Explorations:
                 asked = load.exploration.batch(load.sizes.get(host, 1), load.elapsed_s())
                 if asked:
                     load.out[host] = asked
-                    return {"do": "look", **cell, "load": load.of.sha256, "asked": packed(asked)}
+                    return {
+                        "do": "look",
+                        **cell,
+                        "load": load.of.sha256,
+                        "asked": ASKED.dump_python(asked, mode="json"),
+                    }
                 self._look_ended(load)
             worst = load.exploration.worst if load.exploration is not None else None
             if load.phase == "reduce" and load.by is None and worst is not None:
                 assert load.of is not None
                 load.by = host
-                state = as_state(worst[0])
-                return {"do": "reduce", **cell, "load": load.of.sha256, "state": packed(state)}
+                state = STATE.dump_python(as_state(worst[0]), mode="json")
+                return {"do": "reduce", **cell, "load": load.of.sha256, "state": state}
         return None
 
     def _look_ended(self, load: _Load) -> None:
@@ -156,8 +165,7 @@ class Explorations:
                 self.take(line)
                 return [], line.id
             case _:
-                reduced: Reduced = unpacked(answer["reduced"])
-                return [self._completed(load, reduced)], ""
+                return [self._completed(load, REDUCED.validate_python(answer["reduced"]))], ""
 
     def take(self, line: Explored) -> bool:
         """What a host has looked at, into the journal unless it is there; whether it was new."""
@@ -168,7 +176,7 @@ class Explorations:
         if new is None:
             return False
         new = new.model_copy(update={"elapsed_s": load.elapsed_s()})
-        self._writer.append_explored(new)
+        self._writer.append(new)
         load.exploration.take(new)
         self._watcher.exploring(load.cell, load.exploration.far(new.elapsed_s))
         return True

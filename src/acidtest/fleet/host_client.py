@@ -1,4 +1,4 @@
-"""The client's side: what hosts say of themselves, whether they may measure together, and what each of them is told."""
+"""The client's side: what hosts report of themselves, whether they may measure together, and what each is asked."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class Facts:
     architecture: str
 
 
-def answered(host: Host, told: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer in what a lab on ``host`` told. Raises what it refused, with the host's name, and CellFailed where it
-    died."""
-    if "died" in told:
-        raise _death(host, told["died"], told["said"])
-    answer: dict[str, Any] = told["answer"]
+def answered(host: Host, reply: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer in the reply of a lab on ``host``. Raises what it refused, with the host's name, and CellFailed where
+    it died."""
+    if "died" in reply:
+        raise _death(host, reply["died"], reply["said"])
+    answer: dict[str, Any] = reply["answer"]
     if errors := refused(answer, host.name):
         problems = Problems()
-        for one in errors:
-            problems.add(one)
+        for error in errors:
+            problems.add(error)
         raise problems.together()
     return answer
 
@@ -80,17 +80,17 @@ def _answers(fleet: Fleet, hosts: Sequence[Host], ask: Callable[[Host, HostSpec]
     """The answers to the tasks that ``ask`` begins; all that is refused is raised together."""
     problems = Problems()
     answers: dict[Host, dict[str, Any]] = {}
-    for host, told in _told(fleet, hosts, ask):
+    for host, reply in _replies(fleet, hosts, ask):
         with problems.gather():
-            answers[host] = answered(host, told)
+            answers[host] = answered(host, reply)
     problems.check()
     return answers
 
 
-def _told(
+def _replies(
     fleet: Fleet, hosts: Sequence[Host], ask: Callable[[Host, HostSpec], Any]
 ) -> Iterator[tuple[Host, dict[str, Any]]]:
-    """What the hosts tell, side by side, when they are known to have this acidtest; ``ask`` begins a task on one."""
+    """What the hosts reply, side by side, when they are known to have this acidtest; ``ask`` begins a task on one."""
     problems = Problems()
     _refuse_without(fleet, hosts, problems)
     problems.check()
@@ -109,9 +109,9 @@ def _refuse_without(fleet: Fleet, hosts: Sequence[Host], problems: Problems) -> 
             return f"missing: {error}"
         return acidtest.__version__
 
-    told: dict[str, str] = fleet.client.run(version, workers=[host.address for host in hosts])
+    versions: dict[str, str] = fleet.client.run(version, workers=[host.address for host in hosts])
     for host in hosts:
-        if (has := told[host.address]) != __version__:
+        if (has := versions[host.address]) != __version__:
             found = (
                 f"acidtest is {has}" if has.startswith("missing") else f"has acidtest {has}, and this is {__version__}"
             )
@@ -124,7 +124,7 @@ def doctor(fleet: Fleet, hosts: Sequence[Host]) -> dict[str, dict[str, Any]]:
     def ask(host: Host, spec: HostSpec) -> Any:
         return fleet.run(tasks.doctor, host, spec.home, spec.directory)
 
-    return {host.name: told for host, told in _told(fleet, hosts, ask)}
+    return {host.name: reply for host, reply in _replies(fleet, hosts, ask)}
 
 
 def farewell(run: str, host: str, spec: HostSpec, acknowledged: Sequence[str]) -> dict[str, Any]:
@@ -159,29 +159,29 @@ def _clock(there: Callable[[], float]) -> Clock:
     exchanges = []
     for _ in range(CLOCK_TIMES):
         asked = time.time()
-        told = there()
+        theirs = there()
         heard = time.time()
-        exchanges.append(Clock(told - (asked + heard) / 2, (heard - asked) / 2))
+        exchanges.append(Clock(theirs - (asked + heard) / 2, (heard - asked) / 2))
     return min(exchanges, key=lambda one: one.error_s)
 
 
-def refuse_unlike(found: Iterable[Facts], rig_sha256: str) -> None:
+def refuse_unlike(hosts: Iterable[Facts], rig_sha256: str) -> None:
     """Raise BadInput where hosts may not measure for one journal: other versions, or clocks far apart."""
     problems = Problems()
-    for one in found:
-        name = one.host.name
-        if one.architecture == platform.machine() and one.rig_sha256 != rig_sha256:
+    for facts in hosts:
+        name = facts.host.name
+        if facts.architecture == platform.machine() and facts.rig_sha256 != rig_sha256:
             problems.add(
                 BadInput(
-                    f"{name}: its rig is another build (sha256 {one.rig_sha256[:16]}, here {rig_sha256[:16]})",
+                    f"{name}: its rig is another build (sha256 {facts.rig_sha256[:16]}, here {rig_sha256[:16]})",
                     "install the same wheel of acidtest on every host",
                 )
             )
-        if abs(one.clock.offset_s) - one.clock.error_s > CLOCK_MAX_S:
+        if abs(facts.clock.offset_s) - facts.clock.error_s > CLOCK_MAX_S:
             problems.add(
                 BadInput(
-                    f"{name}: its clock differs from this machine's by {one.clock.offset_s:+,.1f} s "
-                    f"(± {one.clock.error_s:.3f} s)",
+                    f"{name}: its clock differs from this machine's by {facts.clock.offset_s:+,.1f} s "
+                    f"(± {facts.clock.error_s:.3f} s)",
                     "set the clocks, by NTP for example",
                 )
             )
@@ -193,11 +193,11 @@ def refuse_other_engines(engines: Mapping[str, Mapping[str, Any]]) -> None:
     problems = Problems()
     first: dict[str, tuple[str, Any]] = {}
     for host, of_host in engines.items():
-        for id, told in of_host.items():  # noqa: A001
-            other, known = first.setdefault(id, (host, told))
+        for id, facts in of_host.items():  # noqa: A001
+            other, known = first.setdefault(id, (host, facts))
             for key, words in (("version", ""), ("build", "another build of ")):
-                if known.get(key) != told.get(key):
-                    has = f"{words}{id} {told['version']}"
+                if known.get(key) != facts.get(key):
+                    has = f"{words}{id} {facts['version']}"
                     problems.add(
                         BadInput(
                             f"{host}: has {has}, and {other} has {known['version']}", "install the same on every host"
@@ -213,17 +213,17 @@ def refuse_other_devices(devices: Mapping[str, Mapping[str, Any]]) -> None:
     problems = Problems()
     first: dict[str, tuple[str, Any]] = {}
     for host, of_host in devices.items():
-        for name, told in of_host.items():
-            other, known = first.setdefault(name, (host, told))
-            if known != told:
+        for name, facts in of_host.items():
+            other, known = first.setdefault(name, (host, facts))
+            if known != facts:
                 problems.add(
                     BadInput(
-                        f"{host}: {name} is {_device(told)}, and on {other} it is {_device(known)}",
+                        f"{host}: {name} is {_device(facts)}, and on {other} it is {_device(known)}",
                         'take hosts that are alike, or compare them: spread = "compare"',
                     )
                 )
     problems.check()
 
 
-def _device(told: Mapping[str, Any]) -> str:
-    return f"{told['model']} of {told['size_bytes'] / 1e9:,.1f} GB"
+def _device(facts: Mapping[str, Any]) -> str:
+    return f"{facts['model']} of {facts['size_bytes'] / 1e9:,.1f} GB"

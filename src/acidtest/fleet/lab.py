@@ -30,18 +30,18 @@ from types import FrameType
 from typing import Any
 
 from acidtest.conductor import admission
-from acidtest.conductor.base import Conductor, Ended, Steps
-from acidtest.conductor.conduct import at_work, leasing, no_room_told
-from acidtest.conductor.context import RunContext
-from acidtest.conductor.output import make_directory
+from acidtest.conductor.base import Conductor, Ended, RunContext, Steps
+from acidtest.conductor.conduct import at_work, leasing
+from acidtest.conductor.output import Output
 from acidtest.conductor.probe import probe
 from acidtest.conductor.run import conductor_of
 from acidtest.conductor.watcher import Exploring, Loading
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
 from acidtest.files import fsync_path, state_directory
+from acidtest.fleet.exploration import ASKED, REDUCED, STATE
 from acidtest.fleet.load_generator import Abandoned, Together, generate
-from acidtest.fleet.messages import Assignment, packed, refusal, unpacked
+from acidtest.fleet.messages import Assignment, refusal
 from acidtest.journal.models import Recording
 from acidtest.journal.protocol import Duration, ProbeStep, Progress
 from acidtest.journal.reader import CUTS, NAME, explored, read
@@ -75,8 +75,8 @@ def tell(event: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-class Watcher:
-    """Tells the client how it goes."""
+class Reporter:
+    """Reports to the client how it goes."""
 
     def __init__(self, host: str) -> None:
         self._host, self._told_s = host, 0.0
@@ -134,7 +134,7 @@ class Lab:
         self._explorer: Explorer | None = None  # of crash states of the cell and load in ``_explored``
         self._explored: tuple[str, str] | None = None
         self._explorer_held = ExitStack()
-        self._watcher = Watcher("")
+        self._watcher = Reporter("")
         self.requests: queue.SimpleQueue[str] = queue.SimpleQueue()  # a load from several machines hears more of them
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,8 +169,9 @@ class Lab:
         """Refuse what cannot run here, before anything is made; else what the engines say of themselves."""
         if self._context is not None:  # of a client that is gone: another one goes on with the same run
             self.close()
-        self._assignment = one = Assignment.unpacked(request["assignment"])
-        self._watcher = Watcher(one.host)
+        one = Assignment.unpacked(request["assignment"])
+        self._assignment = one
+        self._watcher = Reporter(one.host)
         plan = one.plan
         self._cells = {cell.id: cell for cell in plan.cells}
         self._conductor = Cuts(plan.experiment) if one.cuts else conductor_of(plan)
@@ -192,7 +193,7 @@ class Lab:
                     "free some space there, or name another directory for this host",
                 )
         names = dict.fromkeys(cell.engine for cell in left)
-        engines = {id: self._engines[id].last_facts().model_dump(mode="json") for id in names}  # noqa: A001
+        engines = {id: admission.facts_of(self._engines[id]).model_dump(mode="json") for id in names}  # noqa: A001
         return {"engines": engines, "devices": looked_at}
 
     def _devices(self) -> admission.Devices:
@@ -214,13 +215,9 @@ class Lab:
         assert conductor is not None
         if released := release_leftovers():
             self._watcher.released(released)
-        parent = _parent(one.directory)
-        parent.mkdir(parents=True, exist_ok=True)
         out = _kept_at(one.directory, one.run, one.host)
-        make_directory(out)
         self._await_end(out)
-        self._held.enter_context(no_room_told(out))
-        self._writer = self._held.enter_context(JournalWriter(out, one.header, CUTS if one.cuts else NAME))
+        self._writer = self._held.enter_context(Output(out, one.header, CUTS if one.cuts else NAME).opened())
         known = _read_acknowledged(out)
         kept = [recording for recording in self._writer.journal.recordings if recording.cell not in known]
         left = [self._cells[id] for id in one.left if id not in {recording.cell for recording in kept}]  # noqa: A001
@@ -241,10 +238,10 @@ class Lab:
 
         Raises BadInput where it does not end.
         """
-        end, is_told = time.monotonic() + IDLE_S, False
+        end, is_reported = time.monotonic() + IDLE_S, False
         while _is_at_work(out):
-            if not is_told:
-                is_told = True
+            if not is_reported:
+                is_reported = True
                 self._watcher.doubts(["waiting for the lab that was at work there before, which releases what it made"])
             if time.monotonic() > end:
                 raise BadInput(f"{out}: another acidtest is writing here", "end it, and run the same command again")
@@ -265,7 +262,7 @@ class Lab:
                 hashlib.sha256(block).digest()
                 took.append(time.perf_counter() - began)
             probed = probe(place, plan, admission.Devices(), self._watcher.doubts, lambda done, left: None).of(0)
-        flushes = statistics.median([one.writes_per_s for one in probed]) if probed else None
+        flushes = statistics.median([result.writes_per_s for result in probed]) if probed else None
         return {"hash_mb_per_s": HASHED / 1e6 / statistics.median(took), "flushes_per_s": flushes}
 
     def _alone(self, *, beside_own: bool = False) -> Any:
@@ -364,9 +361,9 @@ class Lab:
         if (made := self._explorer_of(out, cell, conductor, context, request["load"])) is None:
             return {"lacks": str(_by_content(out, request["load"]))}
         with self._shared():
-            line = made.look(unpacked(request["asked"]), self._host)
+            line = made.look(ASKED.validate_python(request["asked"]), self._host)
         assert self._writer is not None
-        self._writer.append_explored(line)
+        self._writer.append(line)
         return {"explored": line.model_dump_json()}
 
     def reduce(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -375,7 +372,8 @@ class Lab:
         if (made := self._explorer_of(out, cell, conductor, context, request["load"])) is None:
             return {"lacks": str(_by_content(out, request["load"]))}
         with self._shared():
-            return {"reduced": packed(made.reduce(unpacked(request["state"])))}
+            reduced = made.reduce(STATE.validate_python(request["state"]))
+        return {"reduced": REDUCED.dump_python(reduced, mode="json")}
 
     def rest(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Nothing is to be done; there will be more."""
@@ -527,7 +525,7 @@ def _unacknowledged(out: Path) -> list[str]:
     waiting: list[str] = []
     for name in (NAME, CUTS):
         if (out / name).exists() and (out / name).stat().st_size:
-            waiting += [one.cell for one in read(out / name).recordings if one.cell not in known]
+            waiting += [recording.cell for recording in read(out / name).recordings if recording.cell not in known]
     return waiting
 
 

@@ -16,13 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from acidtest.conductor.conduct import RunOutcome
-from acidtest.conductor.run import output_of
-from acidtest.conductor.search import refuse_search
-from acidtest.conductor.watcher import Watcher
 from acidtest.errors import AcidtestError, BadInput, CellFailed, not_among
 from acidtest.fleet import host_client, tasks
 from acidtest.fleet.cluster import Fleet, Host
-from acidtest.fleet.conduct import FleetRun, WorkingHost, conduct
+from acidtest.fleet.conduct import FleetRun, Task, WorkingHost, conduct
 from acidtest.fleet.host_client import answered
 from acidtest.journal.protocol import Progress
 from acidtest.plan import Plan
@@ -34,24 +31,14 @@ LEAD_S_EACH = 0.02
 ATTEMPTS = 3  # of one cell, before a host whose lab dies each time is given up
 
 
-def run(
-    fleet: Fleet,
-    hosts: Sequence[Host],
-    plan: Plan,
-    where: Path,
-    out: Path,
-    watcher: Watcher,
-    *,
-    retry_failed: bool = False,
-) -> RunOutcome:
-    """As ``conductor.run``, with the load of each cell from as many hosts of a fleet as the experiment says."""
-    refuse_search(plan, where)
+def conduct_together(fleet: Fleet, hosts: Sequence[Host], task: Task) -> RunOutcome:
+    """As ``conduct``, with the load of each cell from as many hosts as the experiment says."""
+    plan, where = task.plan, task.where
     _refuse_homeless(fleet, plan, where)
     chosen = chosen_of(fleet, hosts, plan.experiment.machines, where)
     if idle := [host.name for host in hosts if host not in chosen]:
-        watcher.doubts([f"not needed: {', '.join(idle)}"])
-    output = output_of(plan, out, retry_failed=retry_failed)
-    return conduct(fleet, chosen, plan, output, where, watcher, cuts=False, kind=_LoadRun)
+        task.watcher.doubts([f"not needed: {', '.join(idle)}"])
+    return conduct(fleet, chosen, task, _LoadRun)
 
 
 def _refuse_homeless(fleet: Fleet, plan: Plan, where: Path) -> None:
@@ -199,17 +186,17 @@ class _LoadRun(FleetRun):
             super()._ended(worker, future)
             return
         try:
-            told = json.loads(self._fleet.awaited(worker.host, future))
+            reply = json.loads(self._fleet.awaited(worker.host, future))
         except CellFailed:
             self._gone(worker)
             return
-        if "died" in told and self._may_come_again():
+        if "died" in reply and self._may_come_again():
             self._gone(worker)
             return
-        if "busy" in told:
+        if "busy" in reply:
             super()._ended(worker, future)
             return
-        if told.get("answer", {}).get("abandoned"):
+        if reply.get("answer", {}).get("abandoned"):
             self._abandon(f"{worker.name} gave up")
             worker.give_back()
             return
@@ -217,21 +204,21 @@ class _LoadRun(FleetRun):
             super()._ended(worker, future)
             self._abandon(f"{worker.name} has ended the cell")
             return
-        self._generated(worker, told)
+        self._generated(worker, reply)
 
     def _may_come_again(self) -> bool:
         cell = self._leader.left[0].id if self._leader.left else ""
         self._deaths[cell] = self._deaths.get(cell, 0) + 1
         return self._deaths[cell] < ATTEMPTS
 
-    def _generated(self, worker: WorkingHost, told: Mapping[str, Any]) -> None:
+    def _generated(self, worker: WorkingHost, reply: Mapping[str, Any]) -> None:
         """A part has come, or it will not come."""
         if self._is_abandoned:
             return
         try:
-            self._brought[worker.name] = answered(worker.host, told)["brought"]
+            self._brought[worker.name] = answered(worker.host, reply)["brought"]
             if len(self._brought) == len(self._partners):
-                self._say(self._leader, "parts", parts=[self._brought[one.name] for one in self._partners])
+                self._say(self._leader, "parts", parts=[self._brought[worker.name] for worker in self._partners])
         except AcidtestError as error:
             with contextlib.suppress(CellFailed):
                 self._say(self._leader, "fail", why=error.message)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from acidtest.conductor import foreign, shared_load
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.generators import Brought, GeneratorFailed, Moment, Own, Served
 from acidtest.conductor.rig import SILENCE_S
 from acidtest.engine.foreign import ForeignServer

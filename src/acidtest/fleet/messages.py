@@ -1,6 +1,6 @@
-"""What the client and a lab on a host say to each other: one line of JSON each way, cells and plan pickled within.
+"""What the client and a lab on a host say to each other: one line of JSON each way, an assignment pickled within.
 
-Both run the same version of acidtest, which is made sure of first; see ``asking.facts``.
+Both run the same version of acidtest, which is made sure of first; see ``host_client.facts``.
 """
 
 from __future__ import annotations
@@ -37,31 +37,29 @@ class Assignment:
     devices: Devices
 
     def packed(self) -> str:
-        return packed(self)
+        """As a part of a line of JSON: plan and workloads are of many types."""
+        return base64.b64encode(pickle.dumps(self)).decode()
 
-    @staticmethod
-    def unpacked(text: str) -> Assignment:
-        made: Assignment = unpacked(text)
-        return made
-
-
-def packed(value: Any) -> str:
-    """As a part of a line of JSON."""
-    return base64.b64encode(pickle.dumps(value)).decode()
-
-
-def unpacked(text: str) -> Any:
-    """Only of what Dask has brought, which runs code of the client's anyway."""
-    return pickle.loads(base64.b64decode(text))
+    @classmethod
+    def unpacked(cls, text: str) -> Assignment:
+        """Only of what Dask has brought, which runs code of the client's anyway."""
+        assignment = pickle.loads(base64.b64decode(text))
+        assert isinstance(assignment, cls)
+        return assignment
 
 
 def refusal(error: AcidtestError) -> dict[str, Any]:
     """An error, all of its parts, to be raised on the other side."""
-    return {"errors": [{"kind": kind_of(one), "message": one.message, "remedy": one.remedy} for one in error.problems]}
 
+    def kind_of(problem: AcidtestError) -> str:
+        return next(name for name, kind in reversed(ERRORS.items()) if isinstance(problem, kind))
 
-def kind_of(error: AcidtestError) -> str:
-    return next(name for name, kind in reversed(ERRORS.items()) if isinstance(error, kind))
+    return {
+        "errors": [
+            {"kind": kind_of(problem), "message": problem.message, "remedy": problem.remedy}
+            for problem in error.problems
+        ]
+    }
 
 
 def refused(answer: dict[str, Any], host: str) -> list[AcidtestError]:

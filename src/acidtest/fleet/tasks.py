@@ -36,10 +36,10 @@ def facts() -> str:
         rig = find_rig().read_bytes()
     except AcidtestError as error:
         return json.dumps({"answer": refusal(error)})
-    told = {
+    of_host = {
         "architecture": platform.machine(), "rig_sha256": hashlib.sha256(rig).hexdigest(), "user": getpass.getuser(),
     }  # fmt: skip
-    return json.dumps({"answer": told})
+    return json.dumps({"answer": of_host})
 
 
 def ask(run: str, home: str | None, request: str) -> str:
@@ -126,10 +126,10 @@ class _Lab:
         if not self.say(request):
             return self._died()
         for line in process.stdout:
-            told: dict[str, Any] = json.loads(line)
-            if "event" not in told:
+            message: dict[str, Any] = json.loads(line)
+            if "event" not in message:
                 return line
-            get_worker().log_event(heard, told)
+            get_worker().log_event(heard, message)
         return self._died()
 
     def say(self, request: str) -> bool:

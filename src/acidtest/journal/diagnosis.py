@@ -54,12 +54,12 @@ class Database(Record):
 
 
 class FoundSetting(Record):
-    """One setting that was found, and what became of it in the cells."""
+    """One setting that was found, and how the cells have it."""
 
     name: str  # as its manual writes it
     value: str
     at: str  # "my.cnf:12"
-    overridden: list[str] = Field(default_factory=list)  # where else it is set, in vain
+    overridden: list[str] = Field(default_factory=list)  # where else it is set, without effect
     ours: str = ""  # the setting of acidtest that it became: "innodb_buffer_pool_mb = 8192"
     why_not: str = ""  # why it became none
 

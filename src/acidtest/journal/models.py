@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from acidtest.filesystems import IN_MEMORY
-from acidtest.journal.protocol import Checked, Cpu, Loaded, Maintenance, ObservedCalls, Replay, RunResult
+from acidtest.journal.protocol import Checked, Cpu, Loaded, Maintenance, ObservedCalls, Replay, RunResult, Sample
 
 FORMAT = 1
 
@@ -76,7 +76,7 @@ class BuildFacts(Record):
 
     file: str  # the program or library that is the engine
     sha256: str  # of that file
-    options: list[str]  # how it was built, as it tells it itself
+    options: list[str]  # how it was built, as it reports it itself
     series: str  # the id of the engine that acidtest took it for: "postgresql-18"
 
 
@@ -88,7 +88,7 @@ class EngineFacts(Record):
     mode: str  # "embedded", "SuperServer", ...
     # None of an engine that acidtest brings, or of the system's; left out there, as version 0.1 wrote it.
     build: BuildFacts | None = Field(default=None, exclude_if=lambda build: build is None)
-    # Of a program of the user's that tells no version: the files that its commands name, and the SHA-256 of each.
+    # Of a program of the user's that reports no version: the files that its commands name, and the SHA-256 of each.
     files: dict[str, str] = Field(default={}, exclude_if=lambda files: not files)
 
     @property
@@ -265,7 +265,7 @@ class TableStatistics(Record):
 
 
 class IndexStatistics(Record):
-    """One index; a table that is stored in its primary key's index is told as that index too."""
+    """One index; a table that is stored in its primary key's index is listed as that index too."""
 
     name: str  # lower case
     table: str
@@ -425,14 +425,6 @@ class EngineFigure(Record):
     unit: str  # "bytes", or "" where the words say what is counted
 
 
-class EngineSample(Record):
-    """One time that the engine was asked."""
-
-    at_s: float  # from the beginning of the measurement
-    took_s: float  # until all answers were there
-    values: list[int | None]  # in the order of the figures; None: not told
-
-
 class EngineSamples(Record):
     """Where the engine stood during the measurement, by its own account, about once a second.
 
@@ -442,7 +434,7 @@ class EngineSamples(Record):
     source: str  # "pg_stat_bgwriter, pg_stat_activity"
     not_sampled: str | None  # why there are no samples, or none after the last
     figures: list[EngineFigure]
-    samples: list[EngineSample]
+    samples: list[Sample]  # values in the order of the figures
 
 
 class TracedStatement(Record):
@@ -470,7 +462,7 @@ class TracedStatement(Record):
 
 
 class TracedStatements(Record):
-    """What a trace session of the engine told of the terminals' sessions, warm-up included."""
+    """What a trace session of the engine reported of the terminals' sessions, warm-up included."""
 
     source: str  # "Firebird's trace API"
     not_traced: str | None  # why there is nothing; ``statements`` is empty then
@@ -492,7 +484,7 @@ Verdict = Literal["survived", "lost", "unknown"]
 
 
 class Fate(Record):
-    """What became of numbered transactions in a power cut."""
+    """The fate of numbered transactions in a power cut."""
 
     acknowledged: int  # before the cut
     present: int  # of those, whole in the database
@@ -540,10 +532,10 @@ class States(Record):
     writes: int  # in the log, from the start of the load
     flushes: int
     shortest: str | None  # file of the failing state that departs least from the disk as it was; --replay runs it again
-    # None in older journals, which do not tell these.
+    # None in older journals, which lack these.
     images: int | None = None  # different contents of the disk among them
     outcomes: int | None = None  # different ends that recovery came to
-    drawn: int | None = None  # of those looked at, the ones drawn by lot
+    drawn: int | None = None  # of those looked at, the ones drawn at random
     # The decimal logarithm of how many images a cut during this load could have left, counted for each moment: at most.
     legal_log10: float | None = None
     drawn_outcomes_once: int | None = None  # of the ends that drawn states came to, those that came up once
@@ -688,7 +680,7 @@ class RecoveryOutcome(Record):
 
     verdict: Verdict
     unannounced: bool  # it lost what neither level nor drive announces
-    damaged: bool  # as ``Cut.damage`` tells
+    damaged: bool  # as in ``Cut.damage``
     found: str  # in words: of the file system, the database and the commits
     checks: dict[str, Verdict]
 
@@ -707,20 +699,20 @@ class FailingState(Record):
 
 
 class Forecast(Record):
-    """What was foretold of a held-out size of a series, before anything of it was loaded."""
+    """What was predicted of a held-out size of a series, before anything of it was loaded."""
 
     kind: Literal["forecast"] = "forecast"
     written_at: str
     levels: dict[str, str]  # factor -> level of the series: all but the size
     size: str  # as the experiment has it
-    bytes: float | None  # for which it was foretold; None where nobody can say how many that will be
-    rate_per_s: float | None = None  # of the model that foresees best; None where it was refused
+    bytes: float | None  # for which it was predicted; None where nobody can say how many that will be
+    rate_per_s: float | None = None  # of the model that predicts best; None where it was refused
     low: float | None = None  # ends of the 95 % interval, over all plausible models
     high: float | None = None
     model: str | None = None
-    measured: list[str]  # the sizes that it was foretold from
+    measured: list[str]  # the sizes that it was predicted from
     doubts: list[str] = []
-    refused: str | None = None  # why nothing was foretold
+    refused: str | None = None  # why nothing was predicted
 
 
 class Explored(Record):
@@ -737,7 +729,7 @@ class Explored(Record):
     ended_at: str
     took_s: float
     elapsed_s: float = 0.0  # of the budget, when it came in
-    # Of each its image (32 hexadecimal digits), the commits demanded, an index into ``outcomes``, whether drawn by lot.
+    # Of each its image (32 hexadecimal digits), the commits demanded, an index into ``outcomes``, whether a random one.
     states: list[tuple[str, int, int, bool]]
     outcomes: list[RecoveryOutcome]
     worst: FailingState | None  # of these states
@@ -839,10 +831,8 @@ class SteadyWait(Record):
     per_s: list[float]  # the rate from news to news, about once a second, from the beginning of the load
 
 
-class Recording(Record):
-    """All that one cell produced."""
-
-    model_config = ConfigDict(populate_by_name=True)
+class RecordedCell(Record):
+    """Which cell a recording is of, what became of it, and with what it was run."""
 
     kind: Literal["recording"] = "recording"
     cell: str  # stable id, unique in the journal
@@ -866,9 +856,26 @@ class Recording(Record):
     settings: list[SettingInForce]
     machine: Machine
     place: PlaceFacts
-    database_bytes: int  # size of the database's files when the run began
-    checks_before: Checked | None
-    checks_after: Checked | None
+
+    @property
+    def engine_id(self) -> str:
+        """Of the engine under test; "" where neither a level nor the engine itself says it."""
+        return self.levels.get("engine") or (self.engine.id if self.engine else "")
+
+    @property
+    def known_as(self) -> str:
+        """The known engine as which it is run; "" where none was started."""
+        return self.engine.known_as if self.engine else ""
+
+
+class Observations(Record):
+    """What was observed of a cell, as far as it came."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    database_bytes: int = 0  # size of the database's files when the run began
+    checks_before: Checked | None = None
+    checks_after: Checked | None = None
     load: Loaded | None = None  # how the template was loaded that this cell's database is a copy of
     memory: Memory | None = None  # None where neither a limit nor a start nor a hint was asked for
     # Of a database that grows from size to size. In the file it has the name of before.
@@ -881,7 +888,7 @@ class Recording(Record):
     engine_counts: EngineCounts | None = None
     # None of an engine that is not asked for where it stands, and in older journals.
     engine_samples: EngineSamples | None = None
-    result: RunResult | None  # None when failed before the run ended
+    result: RunResult | None = None  # None when failed before the run ended
     cut: Cut | None = None  # of a power cut
     calls: ObservedCalls | None = None  # None where nobody watched
     # None where nobody watched, of an engine that does not trace statements, and in older journals.
@@ -893,20 +900,14 @@ class Recording(Record):
     # The machine of the server, where the fleet reaches it.
     server_host: ServerHost | None = Field(default=None, exclude_if=lambda host: host is None)
     own_reports: list[OwnReport] = []  # none of a workload whose database reports nothing, and in older journals
-    warnings: list[Warning]
-    engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB
+    warnings: list[Warning] = []
+    engine_log: str = ""  # what the engine wrote to its own log during the cell, cut to 16 KiB
     # What the log says of the time of the measurement, routine included. None in journals of older versions.
     log_lines: list[LogLine] = []
 
-    @property
-    def engine_id(self) -> str:
-        """Of the engine under test; "" where neither a level nor the engine itself says it."""
-        return self.levels.get("engine") or (self.engine.id if self.engine else "")
 
-    @property
-    def known_as(self) -> str:
-        """The known engine as which it is run; "" where none was started."""
-        return self.engine.known_as if self.engine else ""
+class Recording(Observations, RecordedCell):
+    """All that one cell produced. In the file the fields of ``RecordedCell`` come first."""
 
 
 class Header(Record):

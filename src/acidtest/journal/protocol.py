@@ -1,4 +1,4 @@
-"""The JSON both halves speak: the twin of ``rig/protocol/src/lib.rs``, which is the specification.
+"""The JSON of both halves: the twin of ``rig/protocol/src/lib.rs``, which is the specification.
 
 The lab writes one :class:`Job` to the rig's standard input and reads one event a line from its standard output.
 A test feeds the rig's own samples of every type through these models, field by field.
@@ -26,7 +26,7 @@ class Message(BaseModel):
 
 
 class Target(Message):
-    """Where the rig opens its sessions. Each engine's package has its kind of it, which ``engine`` tells."""
+    """Where the rig opens its sessions. Each engine's package has its kind of it, named by ``engine``."""
 
     engine: str
 
@@ -40,7 +40,7 @@ class Identity(Message):
 
 class Tls(Message):
     """That a session with a server is encrypted. With ``ca``, the path of a PEM file, the server's certificate must be
-    signed by one of those and be made out to the host's name; without it whoever answers is taken for the server."""
+    signed by one of those and be made out to the host's name; without it any answer is taken for the server's."""
 
     ca: str | None
     identity: Identity | None
@@ -112,7 +112,7 @@ class StageMessage(Message):
     legs: list[Leg]
 
 
-class Sleepers(Message):
+class IdleSessions(Message):
     sessions: int
     in_transaction: bool
 
@@ -130,7 +130,7 @@ class LoadPhase(Message):
 class CheckPhase(Message):
     phase: Literal["check"] = "check"
     at_least: list[int] | None = None
-    told: Told | None = None  # all that was acknowledged, where several rigs were told a part each
+    told: AcknowledgedTotals | None = None  # all that was acknowledged, where several rigs were told a part each
 
 
 class Share(Message):
@@ -164,7 +164,7 @@ class RunPhase(Message):
     acknowledge_to: str | None = None
     classes: list[TerminalClassMessage] = []
     stages: list[StageMessage] = []
-    sleepers: Sleepers | None = None
+    sleepers: IdleSessions | None = None
     connect: Connect = "once"
     share: Share | None = None  # None: all of it
 
@@ -280,7 +280,7 @@ class PagesJob(Message):
 # ------------------------------------------------------------------------------------------------ rig -> lab
 
 
-class Told(Message):
+class AcknowledgedTotals(Message):
     """What the engine has acknowledged to rigs: commits, in all and by kind, and those whose fate is unknown.
 
     ``units`` are those of the workload's own that both wrote; None where they are not known.
@@ -429,7 +429,7 @@ class StageResult(Message):
     tally: Tally
 
 
-class SleepersSeen(Message):
+class IdleSessionsSeen(Message):
     """Sleeping sessions: how many were opened, how many still answered after the measurement."""
 
     sessions: int
@@ -465,7 +465,7 @@ class RunResult(Message):
     # Of journals written before there were any: none.
     classes: list[ClassResult] = []
     stages: list[StageResult] = []
-    sleepers: SleepersSeen | None = None
+    sleepers: IdleSessionsSeen | None = None
     connections: Connections | None = None
 
     @property
@@ -498,7 +498,7 @@ class Shared(Message):
     event: Literal["shared"] = "shared"
     began_late_ns: int  # after the moment of Go
     stood_still_ns_max: int  # in which the process did not come to what it does ten times a second
-    told: Told
+    told: AcknowledgedTotals
     seconds: list[SharedSecond]
 
 
@@ -918,29 +918,7 @@ Event = Annotated[
     Field(discriminator="event"),
 ]
 
-EVENT: TypeAdapter[
-    Hello
-    | Settings
-    | Progress
-    | Loaded
-    | Checked
-    | Ready
-    | Result
-    | Shared
-    | Observed
-    | Begins
-    | Counted
-    | Sampled
-    | Maintained
-    | Replayed
-    | Probed
-    | Refused
-    | Surveyed
-    | Answered
-    | Pages
-    | Failed
-    | Done
-] = TypeAdapter(Event, config=DEFERRED)
+EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=DEFERRED)
 
 
 # ------------------------------------------------------------------------------- lab <-> the simulated disk
@@ -1112,6 +1090,4 @@ class DiskFailed(Message):
 
 DiskAnswer = Annotated[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed, Field(discriminator="answer")]
 
-DISK_ANSWER: TypeAdapter[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed] = TypeAdapter(
-    DiskAnswer, config=DEFERRED
-)
+DISK_ANSWER: TypeAdapter[DiskAnswer] = TypeAdapter(DiskAnswer, config=DEFERRED)

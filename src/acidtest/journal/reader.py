@@ -96,7 +96,7 @@ def read(path: Path) -> Journal:
         forecasts=list(forecasts.values()),
         lines={cell: number for cell, number in at.items() if cell in recordings},
         torn_bytes=torn,
-        damaged=[one for one in damaged if one.cell not in recordings],
+        damaged=[line for line in damaged if line.cell not in recordings],
     )
 
 
@@ -139,7 +139,7 @@ def _damaged(path: Path, number: int, line: bytes, error: ValidationError) -> Da
     """What is wrong with a line that is no recording. Raises BadInput where a newer acidtest has written it."""
     errors = error.errors()
     where = ".".join(str(part) for part in errors[0]["loc"])
-    if all(one["type"] == "extra_forbidden" for one in errors):
+    if all(detail["type"] == "extra_forbidden" for detail in errors):
         raise BadInput(
             f"{path}, line {number}: has a field that this acidtest does not know ({where})", "use a newer acidtest"
         )

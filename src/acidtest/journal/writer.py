@@ -61,7 +61,7 @@ def _is_replaced(journal: Journal, header: Header, directory: Path, counts: Coun
         if changed := _changed_files(journal.header, header):
             if journal.recordings and not journal.damaged and not any(map(counts, journal.recordings)):
                 return True
-            failed = bool(journal.recordings) and all(one.status == "failed" for one in journal.recordings)
+            failed = bool(journal.recordings) and all(recording.status == "failed" for recording in journal.recordings)
             is_retried = failed and Path(journal.path).name != CUTS
             raise BadInput(
                 f"{directory}: holds the results of this experiment with other files: {', '.join(changed)}",
@@ -147,31 +147,16 @@ class JournalWriter:
         """What the file holds, of each cell its last recording. Read anew each time: a run of many cells keeps none."""
         return read(self.path).model_copy(update={"torn_bytes": self._torn_bytes})
 
-    def append(self, recording: Recording) -> None:
-        """Write one recording; it is on the drive when this returns.
+    def append(self, record: Recording | HostRecord | Explored | Forecast) -> None:
+        """Write one line; it is on the drive when this returns.
 
         Raises AcidtestError when the file is not there any more: what is written into it then is lost.
         """
-        self._append(recording.model_dump_json(by_alias=True))
-
-    def append_host(self, host: HostRecord) -> None:
-        """The same of a machine of a fleet."""
-        self._append(host.model_dump_json())
-
-    def append_explored(self, explored: Explored) -> None:
-        """The same of crash states that were looked at."""
-        self._append(explored.model_dump_json())
-
-    def append_forecast(self, forecast: Forecast) -> None:
-        """The same of what is foretold of a held-out size."""
-        self._append(forecast.model_dump_json())
-
-    def _append(self, line: str) -> None:
         if not self._is_there():
             raise AcidtestError(
                 f"{self.path}: was removed while the run went on", "run the same command again, which begins anew"
             )
-        self._write(line)
+        self._write(record.model_dump_json(by_alias=True))
 
     def _is_there(self) -> bool:
         try:

@@ -14,9 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from acidtest.analysis.recovery import NEEDED_S
-from acidtest.conductor.base import Begun, Conductor, Ended, Looked, Steps
+from acidtest.conductor.base import Begun, Conductor, Ended, Looked, RunContext, Steps
 from acidtest.conductor.conduct import RunOutcome, conduct
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.fatal_errors import refuse_to_go_on, why_failed
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder

@@ -9,8 +9,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from typing import Protocol
 
-from acidtest.conductor.jobs import job_for
-from acidtest.conductor.rig import Refused, Standing, Start, answered, converse
+from acidtest.conductor.rig import Refused, Standing, Start, answered, converse, job_for
 from acidtest.engine import Ended, Instance
 from acidtest.errors import CellFailed
 from acidtest.journal.protocol import AskPhase, Checked, CheckPhase, Event, Hello, Phase, Surveyed, SurveyPhase

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import IO, Literal, TypeVar
 
 from acidtest.analysis.recovery import NEEDED_S
-from acidtest.conductor.jobs import job_for
-from acidtest.conductor.rig import Process, Start, Working, converse
+from acidtest.conductor.rig import Process, Start, Working, converse, job_for
 from acidtest.engine import Instance
 from acidtest.errors import AcidtestError, CellFailed, told
 from acidtest.journal.protocol import Duration, Extent, Hello, Job, Settings

@@ -1,4 +1,4 @@
-"""Containers as files describe them: compose files, Kubernetes manifests, Dockerfiles."""
+"""Containers as files describe them: compose files and Dockerfiles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from acidtest.audit import stores
 from acidtest.audit.bench import Configuration, Database, Mount, Source, Statement, Where
-from acidtest.audit.importers import blocks, known, server_commands, trees
+from acidtest.audit.importers import known, server_commands, trees
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.shell import resolved
 from acidtest.audit.importers.trees import Node
@@ -32,7 +32,7 @@ ASIDE = re.compile(
     r"(?:dev|development|debug|tests?|testing|tools?|admin|monitoring|ci|docs?|examples?)", re.IGNORECASE
 )
 # Where official images of Docker Hub keep the data; see the Dockerfile of each. Data beside every mount lie in an
-# anonymous volume, in Kubernetes in the container's ephemeral storage.
+# anonymous volume.
 POSTGRESQL, MYSQL, MONGODB = "/var/lib/postgresql/data", "/var/lib/mysql", "/data/db"
 DATA = {
     **dict.fromkeys(("postgres", "postgis"), POSTGRESQL),
@@ -92,11 +92,11 @@ def _container(node: Node, image: str, keys: Sequence[str], file: File, held: di
     environment: dict[str, str] = {}
     places: dict[str, Where] = {}
     variables = node.get(keys[0])
-    # A mapping, a list of "NAME=value", or Kubernetes' list of name and value.
+    # A mapping, or a list of "NAME=value".
     pairs = [(key, one.text or "", one.line) for key, one in variables.pairs.items()] if variables else []
     for one in variables or ():
         name, _, value = (one.text or "").partition("=")
-        pairs.append((name or one.says("name"), value or one.says("value"), one.line))
+        pairs.append((name, value, one.line))
     for name, value, line in pairs:
         if name:
             environment[name], places[name] = resolved(value, held), file.at(line)
@@ -186,54 +186,6 @@ def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tup
     return mounts, reads, elsewhere
 
 
-def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]:
-    """The containers of one object, wherever its kind keeps them; a name for each from the object's."""
-    for _, node in trees.walk(root):
-        containers = node.pairs.get("containers")
-        volumes = {one.says("name"): one for one in node.pairs.get("volumes") or ()}
-        for one in containers if containers is not None and containers.is_list else ():
-            image = one.says("image")
-            yield from (
-                Statement(file.at(one.line), "store", store) for store in stores.named_in(image.rpartition("/")[2])
-            )
-            if server_commands.image(image) is None:
-                continue
-            told = _container(one, image, ("env", "command", "args"), file, {})
-            mounts, kept, inner = [], [], []
-            for mount in one.get("volumeMounts") or ():
-                volume = volumes.get(mount.says("name"))  # else it is claimed by a template of the set
-                point, kind = mount.says("mountPath"), "volume"
-                if volume is not None and volume.get("configMap") is not None:
-                    inner.append(volume.says("configMap", "name"))
-                    continue
-                if volume is not None and volume.get("emptyDir") is not None:
-                    kind = "tmpfs" if volume.says("emptyDir", "medium").lower() == "memory" else "volume"
-                elif volume is not None and volume.get("hostPath") is not None:
-                    kind = "bind"
-                if kind == "tmpfs" or volume is None or volume.get("emptyDir") is None:
-                    kept.append(PurePosixPath(point))  # of memory another rule says what it loses
-                mounts.append(Mount(file.at(mount.line), point, kind, frozenset()))
-            place = told.data()
-            data = PurePosixPath(place)
-            if place and not any(data == at or at in data.parents or data in at.parents for at in kept):
-                text = f"{image} keeps its data in {place}, where no volume is mounted that outlives the pod"
-                yield Statement(file.at(one.line), "ephemeral", text)
-            side = root.says("metadata", "name") or one.says("name")
-            elsewhere = one.get("envFrom") is not None or any(name not in maps for name in inner)
-            yield from told.parts(one, file, side, mounts, elsewhere=elsewhere)
-            for name in inner:
-                yield from _config_map(maps[name], file, side) if name in maps else ()
-
-
-def _config_map(root: Node, file: File, side: str) -> Iterator[Configuration]:
-    for key, value in (root.get("data") or root).pairs.items():
-        if value.text is not None and "\n" in value.text:
-            # A block's first line is the one after its key.
-            lines, first = value.text.split("\n"), value.line + 1
-            for one in blocks.of_lines(lines, file, first, f"{key} {root.says('metadata', 'name')}", source="file"):
-                yield replace(one, side=side)
-
-
 def _dockerfile(file: File) -> Iterator[Part]:
     """An image that is made of an engine's: the last stage's command and variables. Whoever starts it is a side, and it
     none of its own; a configuration that is copied in lies in the kit."""
@@ -274,15 +226,9 @@ def _read(file: File) -> Sequence[Part] | None:
         roots = trees.of_file(file)
     except Broken:
         return None
-    maps = {one.says("metadata", "name"): one for one in roots if one.says("kind") == "ConfigMap"}
-    parts: list[Part] = []
-    for root in roots:
-        if root.says("kind") and root.says("apiVersion"):
-            for one in root.get("items") or [root]:
-                parts += _kubernetes(one, file, maps) if one.says("kind") != "ConfigMap" else ()
-        else:
-            parts += _compose(root, file)
-    return parts or None
+    # Objects of Kubernetes are not read; what an operator is told stands in values.
+    services = [root for root in roots if not (root.says("kind") and root.says("apiVersion"))]
+    return [part for root in services for part in _compose(root, file)] or None
 
 
 IMPORTER = Importer("containers", _read, beside=True)

@@ -184,6 +184,11 @@ class File:
         lines = _decoder(self.coding).decode(self.head).removeprefix(MARK).split("\n")
         return lines[:-1] if lines[-1] == "" or (self.size > HEAD_BYTES and len(lines) > 1) else lines
 
+    @cached_property
+    def first_text(self) -> str:
+        """The same as one text."""
+        return "\n".join(self.first_lines)
+
     def stream(self) -> Iterator[str]:
         """Its lines, one at a time, so that its size does not matter."""
         rest, number = "", 0

@@ -26,7 +26,8 @@ SEEN_WITHIN = 40  # lines
 
 def _mounts(file: File) -> Iterator[Mount]:
     for number, line in enumerate(file.lines, start=1):
-        match = MOUNTED.fullmatch(line.strip()) or TABLE.fullmatch(line.strip())
+        bare = line.strip() if "/" in line else ""
+        match = MOUNTED.fullmatch(bare) or TABLE.fullmatch(bare)
         if match and match[2] in NAMES and match[2] not in IN_MEMORY:
             yield Mount(file.at(number), match[1], match[2], frozenset(match[3].split(",")))
 

@@ -150,7 +150,7 @@ class Output:
 
     @cached_property
     def _known(self) -> linear.Pattern[str]:
-        return linear.compile(rf"\s*(?:{self.known})")
+        return linear.compile(rf"^[ \t]*(?:{self.known})", linear.M)
 
     @cached_property
     def _any(self) -> linear.Pattern[str]:
@@ -162,8 +162,7 @@ class Output:
         return sorted(self.rows, key=lambda row: row.does != "interval")
 
     def read(self, file: File) -> Sequence[Published | Statement] | None:
-        first = next((at for at, line in enumerate(file.first_lines, start=1) if self._known.match(line)), None)
-        if first is None:
+        if (begins := self._known.search(file.first_text)) is None:
             return None
         runs = self._runs(file)
         published = [one for run in runs for one in self.published(file, run)]
@@ -171,6 +170,7 @@ class Output:
         whole = whole or published
         is_else = self.may_measure_else and not any(run.series for run in runs)
         if not (whole or is_else) and self.broken and not PROSE.fullmatch(file.base):  # a text quotes parts of it
+            first = file.first_text.count("\n", 0, begins.start()) + 1
             raise Broken(f"is {self.broken}", runs[-1].line or runs[-1].begun if runs else first)
         words = (Statement(one.where, "tpc-word", f"{self.tpc_word}: {one.nopm:,.1f}", one.nopm)
                  for one in whole if self.tpc_word and one.nopm)  # fmt: skip

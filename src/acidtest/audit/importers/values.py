@@ -65,12 +65,9 @@ def _usable(value: str | None) -> bool:
 
 def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
     composed = any(one.get("services") is not None for one in roots)
-    has_containers = any("containers" in node.pairs for root in roots for _, node in trees.walk(root))
     for root in roots:
         resource = root.says("kind") if root.says("apiVersion") else ""
         side = root.says("metadata", "name") if resource not in ("", "ConfigMap", "Secret") else ""
-        if resource == "ConfigMap" and has_containers:
-            continue  # ``containers`` knows into which of them it goes
         groups: Groups = defaultdict(list)
         for path, node in trees.walk(root):
             if composed and path[:1] == ("services",):

@@ -6,15 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.repeated import DRIVE_TOOLS
 from acidtest.audit.result_sides import product
-from acidtest.audit.result_text import and_more, called, rate
+from acidtest.audit.result_text import and_more, rate
 from acidtest.finding import Found, listed, rule
 from acidtest.words import counted
 
 TPC_C = frozenset(("hammerdb", "benchbase", "oltpbench", "go-tpc", "tpcc-mysql", "benchmarksql"))
 
-OF_DATABASES = ("transactions", "queries", "operations", "requests", "reads", "writes")
 SEVERAL = frozenset(("benchbase", "oltpbench"))  # that run other workloads too, of which a scale counts something else
 
 
@@ -81,29 +79,3 @@ def in_process_against_server(bench: Bench) -> Iterator[Found]:
         evidence = tuple(one.where.says(f"{rate(one)} of {name}") for name, one in products.items())
         others = listed(name for name in products if name != "sqlite")
         yield Found(f"sqlite runs within the program that measures, and {others} behind a connection.", evidence)
-
-
-@rule(
-    "single-client-throughput",
-    severity="note",
-    says="One client waits for each answer before it asks again: its rate is the inverse of the latency, and nothing "
-    "is known of the engine under load.",
-    remedy="Call the figure a latency, or measure with several numbers of clients.",
-    disproved_by="results of more than one client",
-    source="B. Schroeder et al., Open Versus Closed (NSDI 2006); Little's law",
-)
-def single_client_throughput(bench: Bench) -> Iterator[Found]:
-    if "clients" in bench.factors:
-        return
-    servers = {side.engine for side in bench.sides} | {one.engine for one in bench.others}
-    rated = [
-        one for one in bench.others
-        if one.rate and not one.asked_rate and one.tool not in DRIVE_TOOLS and one.unit in OF_DATABASES
-    ]  # fmt: skip
-    known = {one.terminals for one in rated}
-    alone = [one for one in rated if one.terminals == 1]
-    several = any((one.terminals or 0) > 1 or "terminals" in one.parameters for one in bench.published)
-    if alone and known <= {1, None} and not several and servers - {None}:
-        more = and_more(len(alone) - 1, "result", before="the like in ")
-        text = f"{called(alone[0])}: {rate(alone[0])} of one client{more}."
-        yield Found(text, tuple(dict.fromkeys(one.where.says(f"{rate(one)}, 1 client") for one in alone)))

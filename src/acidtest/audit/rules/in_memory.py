@@ -10,7 +10,7 @@ from acidtest.audit import measured_sides
 from acidtest.audit.bench import Bench, Mount, Side
 from acidtest.audit.rules.builds import all_named
 from acidtest.filesystems import IN_MEMORY
-from acidtest.finding import Evidence, Found, rule
+from acidtest.finding import Found, rule
 
 # Where engines and their images keep their data when nobody says otherwise.
 USUAL = tuple(
@@ -63,34 +63,3 @@ def _holds_data(side: Side, mount: Mount) -> bool:
         return False
     # In a list of a whole machine's mounts a folder above the usual places is its own business.
     return any(point == place or place in point.parents or (mount.side and point in place.parents) for place in USUAL)
-
-
-@rule(
-    "data-in-container-layer",
-    severity="note",
-    says="The database lies in its container's own layer or in storage that goes with its pod: each write passes "
-    "through the container's file system, and the drive below is whatever the node has.",
-    remedy="Put the data directory on a volume of the storage that is meant, and name that.",
-    disproved_by="a list of the container's mounts, with the data directory on a volume",
-    source="Docker's manual, Storage drivers: writes into the container's layer are slower than into a volume",
-)
-def data_in_container_layer(bench: Bench) -> Iterator[Found]:
-    if {"drive", "storage", "file system", "place"} & bench.factors:
-        return
-    evidence = [one.where.says(one.text) for one in bench.said("ephemeral")]
-    for side in bench.sides:
-        named = next((one for name in DIRECTORIES if (one := side.in_force(name)) and not one.contested), None)
-        place = named.setting.value if named else ""
-        if named and place.startswith("/") and (layer := _in_layer(side, PurePosixPath(place))):
-            evidence += [named.setting.says(), layer]
-    if evidence:
-        yield Found(f"{evidence[0].text[:1].upper()}{evidence[0].text[1:]}.", tuple(dict.fromkeys(evidence)))
-
-
-def _in_layer(side: Side, place: PurePosixPath) -> Evidence | None:
-    """Where it is seen that a directory lies in the overlay at a container's root, and on none of its other mounts."""
-    above = [one for one in side.mounts if PurePosixPath(one.point) in (place, *place.parents)]
-    deepest = max(above, key=lambda one: len(PurePosixPath(one.point).parts), default=None)
-    if deepest is None or deepest.filesystem not in ("overlay", "aufs") or deepest.point != "/":
-        return None
-    return deepest.where.says(f"{deepest.filesystem} at {deepest.point}, and nothing mounted at {place}")

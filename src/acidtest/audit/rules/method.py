@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -10,11 +9,10 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from acidtest.analysis import SECONDS_NEEDED
-from acidtest.audit.bench import Bench, Published, Side
-from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S, repetitions
+from acidtest.audit.bench import Bench, Published
+from acidtest.audit.repeated import DRIVE_TOOLS, repetitions
 from acidtest.audit.result_text import Seen, between, called, gathered, rate
 from acidtest.finding import Found, rule
-from acidtest.settings import size
 from acidtest.words import counted
 
 if TYPE_CHECKING:  # imported where a result has a series
@@ -33,11 +31,6 @@ LONG_S = 600.0  # beside which a warm-up is short
 OF_DATABASES = ("transactions", "reads", "queries", "operations")
 OTHERS_WITHIN = 1.25  # of each other, where first ones are told from them
 FIRST_OF_ALL = 4  # one first run in so many
-CHECKPOINT_TIMEOUT_S = 300.0  # PostgreSQL's default
-MAX_WAL_BYTES = 1 << 30  # PostgreSQL's default
-WAL_BYTES = 2_500  # of a small transaction, at most, with the pages that are written whole after a checkpoint
-WAL_SHARE = 0.5  # of max_wal_size, at which a checkpoint begins at the earliest
-UNITS_S = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
 
 
 def _steadiness(series: Sequence[float]) -> Steadiness:
@@ -61,13 +54,9 @@ def _second(number: int, rate: float) -> Second:
     )  # fmt: skip
 
 
-def _unsteady(one: Published) -> tuple[Steadiness, bool] | None:
-    return _unsteady_series(one.series)
-
-
 @lru_cache(maxsize=4096)
-def _unsteady_series(series: tuple[float, ...]) -> tuple[Steadiness, bool] | None:
-    """What a series that is not steady does, and whether it is its beginning alone."""
+def _unsteady(series: tuple[float, ...]) -> Steadiness | None:
+    """What a series does that is not steady, and not only at its beginning."""
     if len(series) < SECONDS_NEEDED:
         return None
     whole = _steadiness(series)
@@ -75,19 +64,7 @@ def _unsteady_series(series: tuple[float, ...]) -> tuple[Steadiness, bool] | Non
         return None
     cut = max(int(whole.at_s) if whole.at_s is not None else 0, int(len(series) * WARM_UP_SHARE))
     begins = cut <= len(series) * WARM_UP_SHARE + 1 and len(series) - cut >= SECONDS_NEEDED
-    return whole, begins and _steadiness(series[cut:]).state == "steady"
-
-
-@rule(
-    "warm-up-inside",
-    severity="doubtful",
-    says="The rate settles only after the measurement has begun: caches and files were still being filled.",
-    remedy="Measure after a warm-up, or leave the first intervals out of every figure.",
-    disproved_by="a published figure without the first intervals",
-    source="TPC-C, clause 5.5: the measurement interval lies in steady state",
-)
-def warm_up_inside(bench: Bench) -> Iterator[Found]:
-    yield from _of_many(bench, list(_settling(bench)))
+    return None if begins and _steadiness(series[cut:]).state == "steady" else whole
 
 
 def _of_many(bench: Bench, seen: Sequence[Seen]) -> Iterator[Found]:
@@ -96,20 +73,6 @@ def _of_many(bench: Bench, seen: Sequence[Seen]) -> Iterator[Found]:
         of_tool = [one for one in seen if one.of.tool == tool]
         if len(of_tool) >= UNSTEADY_SHARE * sum(1 for one in bench.others if one.tool == tool and one.series):
             yield from gathered(of_tool)
-
-
-def _settling(bench: Bench) -> Iterator[Seen]:
-    for one in bench.others:
-        unsteady = _unsteady(one)
-        if unsteady and unsteady[1]:
-            third = max(int(len(one.series) * WARM_UP_SHARE), 1)
-            first, rest = fmean(one.series[:third]), median(one.series[third:])
-            text = (
-                f"{called(one)}: {first:,.0f} a second in the first {third * one.interval_s:,.0f} s, "
-                f"then {rest:,.0f}, and steady"
-            )
-            apart = abs(first / rest - 1) if rest else 1.0
-            yield Seen(one, text, (one.where.says(_intervals(one)),), apart)
 
 
 @rule(
@@ -126,9 +89,7 @@ def no_steady_state(bench: Bench) -> Iterator[Found]:
 
 def _restless(bench: Bench) -> Iterator[Seen]:
     for one in bench.others:
-        unsteady = _unsteady(one)
-        if unsteady and not unsteady[1]:
-            whole = unsteady[0]
+        if whole := _unsteady(one.series):
             at = f" at {whole.at_s * one.interval_s:,.0f} s" if whole.at_s is not None else ""
             text = f"{called(one)}: the rate {whole.state}{at} by {whole.change:+.0%}"
             yield Seen(one, text, (one.where.says(_intervals(one)),), abs(whole.change or 0))
@@ -187,59 +148,6 @@ def _begins_low(one: Published) -> bool:
     """Whether the rate over time begins lower than it goes on: what a warm-up would have left out."""
     rest = median(one.series[1:])
     return one.series[0] < COLD * rest
-
-
-@rule(
-    "no-checkpoint",
-    severity="doubtful",
-    says="The run ends before PostgreSQL's checkpoint is due: what a checkpoint costs is not in its figures.",
-    remedy="Run for several times checkpoint_timeout, or show in the log (log_checkpoints) that there were some.",
-    disproved_by="a checkpoint within the measured time, in the server's log or pg_stat_bgwriter",
-    source="TPC-C, clause 5.5.2: checkpoints lie within the measurement; PostgreSQL's manual, WAL Configuration",
-)
-def no_checkpoint(bench: Bench) -> Iterator[Found]:
-    sides = [side for side in bench.sides if side.engine == "postgresql" and side.configurations]
-    logs = (side.log for side in bench.sides if side.engine == "postgresql")
-    logged = any(entry.kind.startswith("checkpoint") for log in logs for entry in log)
-    if logged or "checkpoint_timeout" in bench.factors:
-        return  # there were some, or they are what is compared
-    timeouts = [(side, timeout) for side in sides if (timeout := _timeout_s(side))]
-    if timeouts:
-        side, timeout = min(timeouts, key=lambda one: one[1])
-        # Whoever sets a longer time than the default has chosen and disclosed it.
-        chosen = timeout > CHECKPOINT_TIMEOUT_S
-        yield from (replace(one, noted=chosen) for one in gathered(_before_checkpoint(bench, side, timeout)))
-
-
-def _before_checkpoint(bench: Bench, side: Side, timeout: float) -> Iterator[Seen]:
-    """Of the side whose checkpoints come first: where those do not, none does."""
-    asked = next(side.settings("checkpoint_timeout"), None)
-    where = asked.where if asked else side.configurations[0].where
-    setting = f"checkpoint_timeout = {asked.value}" if asked else "checkpoint_timeout is not set: 5min"
-    for one in bench.measured:  # a recording of ours does not say whether a checkpoint came
-        if one.engine != "postgresql" or one.unit != "transactions" or not one.rate or not one.measured_s:
-            continue
-        if one.measured_s < SHORT_S:
-            continue  # too short in any case
-        by_size = one.rate * one.measured_s * WAL_BYTES > _wal_bytes(side) * WAL_SHARE
-        if one.measured_s + (one.warmup_s or 0) < timeout and not by_size:
-            text = f"{called(one)}: {one.measured_s:,.0f} s; {side.name} makes a checkpoint each {timeout:,.0f} s"
-            yield Seen(one, text, (where.says(setting), one.where.says(f"{one.measured_s:,.0f} s")), -one.measured_s)
-
-
-def _wal_bytes(side: Side) -> int:
-    """How much is written before a checkpoint is due whatever the time."""
-    asked = next(side.settings("max_wal_size"), None)
-    held = size(f"{asked.value}MB" if asked.value.isdigit() else asked.value) if asked else None
-    return held or MAX_WAL_BYTES
-
-
-def _timeout_s(side: Side) -> float | None:
-    asked = next(side.settings("checkpoint_timeout"), None)
-    if asked is None:
-        return CHECKPOINT_TIMEOUT_S
-    match = re.fullmatch(r"(\d{1,9})\s*(ms|s|min|h|d|)", asked.value.strip())
-    return float(match[1]) * UNITS_S[match[2]] if match else None
 
 
 def _apart(of: Sequence[Published]) -> float:

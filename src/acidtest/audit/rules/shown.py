@@ -9,19 +9,10 @@ from itertools import pairwise, takewhile
 
 from acidtest.audit.bench import Bench, Published, TableRow
 from acidtest.audit.importers.figures import value_of
-from acidtest.audit.result_sides import product
 from acidtest.audit.result_text import Seen, and_more, called, gathered, over_results, rate
 from acidtest.finding import Found, rule
-from acidtest.formats import linear
 
 FLAT = 1.02  # times the mean or median, up to which the 99th percentile is that
-STATEMENT_US = 0.5  # less than any way into another process and back, shared among as many threads as there are
-ROW_US = 0.03  # less than a call for each column of a row
-STATEMENT = linear.Pattern(r"insert|update|delete|select|query|commit|upsert", linear.IGNORECASE)
-ROW = linear.Pattern(r"\brows?\b|fetch", linear.IGNORECASE)
-PART = linear.Pattern(
-    r"\bcol(?:umn)?s?\b|describe|byte|convert|pars(?:e|ing)|hash|generat|encode|decode|marshal|uuid", linear.IGNORECASE
-)
 FINE = re.compile(r"\d{2,}\.\d+ ?[a-zµ/%]*|\d\.\d{2,} ?[a-zµ/%]*")  # what two runs seldom have in common
 FIGURES_LEAST = 5  # different ones of a row
 DIGITS = re.compile(r"\d+")
@@ -54,30 +45,6 @@ def percentiles_flat(one: Published) -> Seen | None:
     names = ("mean", "p50", "p95", "p99")
     text = ", ".join(f"{name} {one.latency_ms[name]:,.6g} ms" for name in names if name in one.latency_ms)
     return Seen(one, f"{called(one)}: {text}", (one.where.says(text),))
-
-
-@rule(
-    "faster-than-possible",
-    severity="doubtful",
-    says="An operation takes less time than it needs to be asked for: it was not done, or not once each time.",
-    remedy="Look at what each operation returned, and count what the server did.",
-    disproved_by="the server's own count of statements or rows over the measured time",
-    source="J. Dean, P. Norvig: latencies every programmer should know; a system call alone takes 0.1 µs or more",
-)
-def faster_than_possible(bench: Bench) -> Iterator[Found]:
-    # A repository may hold benchmarks of other things than engines.
-    yield from gathered(seen for one in bench.others if not one.planned and product(one) and (seen := _too_soon(one)))
-
-
-def _too_soon(one: Published) -> Seen | None:
-    us = 1000 * one.latency_ms["mean"] if "mean" in one.latency_ms else 1e6 * one.took_s if one.took_s else None
-    if not us or PART.search(one.name):
-        return None
-    statement = STATEMENT.search(one.name) is not None and not ROW.search(one.name)
-    if not (statement and us < STATEMENT_US) and not (ROW.search(one.name) and us < ROW_US):
-        return None
-    text = f"{called(one)}: {us:,.2g} µs {'for each' if statement else 'a row'}"
-    return Seen(one, text, (one.where.says(f"{one.name}: {one.written or f'{us:.3g} µs'}"),), 1 / us)
 
 
 @rule(

@@ -6,13 +6,14 @@ from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.growth.database import SeriesDatabase, growing
-from acidtest.conductor.jobs import job_for
-from acidtest.conductor.rig import SILENCE_S, Standing, Start, answered, converse
+from acidtest.conductor.rig import SILENCE_S, Standing, Start, answered, converse, job_for
 from acidtest.engine import Instance
 from acidtest.engine.base import Launcher
+from acidtest.journal.models import DatabaseStatistics
 from acidtest.journal.protocol import AskPhase, Checked, CheckPhase, Event, Phase, Progress
+from acidtest.place import filecache
 from acidtest.plan import Cell, size_bytes
 
 SLOW_BYTES_PER_S = 1e6  # no reading of a whole database is slower
@@ -46,9 +47,25 @@ class EngineAtWork:
                     self.context.watcher.progress(self.cell, event)
         return checked
 
-    def ask(self, standing: Standing, question: str) -> list[list[str | None]]:
-        """The rows that answer a question in the engine's SQL."""
-        return answered(self.converse(AskPhase(questions=[question]), self.database.units, standing))
+    def statistics(self) -> DatabaseStatistics:
+        """What the database looks like inside, by the engine's own means, with a full read timed cold and warm. May end
+        the server.
+
+        Raises CellFailed in one line where they cannot be taken, as of files that are damaged.
+        """
+        standing = Standing(self.launcher)
+
+        def ask(question: str) -> list[list[str | None]]:
+            return answered(self.converse(AskPhase(questions=[question]), self.database.units, standing))
+
+        def forget() -> None:
+            self.database.place().settle()
+            filecache.drop(filecache.files_below(self.instance.database_files()))
+
+        try:
+            return self.instance.statistics(ask, forget)
+        finally:
+            standing.end()
 
     def _silence_s(self) -> float:
         """How long one call may take without news: to build an index, or to count, it reads all there is."""

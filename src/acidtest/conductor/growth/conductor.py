@@ -7,9 +7,8 @@ from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
-from acidtest.conductor.base import Begun, Conductor, Ended, Steps
+from acidtest.conductor.base import Begun, Conductor, Ended, RunContext, Steps
 from acidtest.conductor.cell import recorded
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.growth import room
 from acidtest.conductor.growth.series import Series
 from acidtest.conductor.recording import CellOutcome

@@ -6,7 +6,7 @@ import contextlib
 from itertools import zip_longest
 from pathlib import Path
 
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.growth import room
 from acidtest.engine import Instance
 from acidtest.journal.protocol import RunResult

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acidtest.conductor.admission import MARGIN_BYTES
-from acidtest.conductor.context import RunContext
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.growth import room
 from acidtest.conductor.growth.at_work import EngineAtWork
 from acidtest.conductor.growth.database import SeriesDatabase, bytes_of, growing
-from acidtest.conductor.growth.statistics import statistics_of
-from acidtest.conductor.jobs import load_phase
 from acidtest.conductor.memory import CellMemory
+from acidtest.conductor.rig import load_phase
 from acidtest.conductor.validity import broken_in
 from acidtest.conductor.watcher import Loading
 from acidtest.errors import CellFailed
@@ -145,7 +144,7 @@ class Loader:
             arrival.wrong = f"consistency after the load: {broken}"
         elif self._statistics:
             try:
-                arrival.database_size = size.model_copy(update={"statistics": statistics_of(at_work)})
+                arrival.database_size = size.model_copy(update={"statistics": at_work.statistics()})
             except CellFailed as error:
                 arrival.wrong = f"statistics of the database: {error.message}"
                 arrival.database_size = size.model_copy(update={"statistics_said": error.message})

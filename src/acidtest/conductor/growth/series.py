@@ -6,8 +6,8 @@ import time
 from collections.abc import MutableMapping
 from typing import Any
 
+from acidtest.conductor.base import RunContext
 from acidtest.conductor.cell import measure, read_back
-from acidtest.conductor.context import RunContext
 from acidtest.conductor.fatal_errors import refuse_to_go_on, why_failed
 from acidtest.conductor.growth.at_work import EngineAtWork
 from acidtest.conductor.growth.database import SeriesDatabase, growing

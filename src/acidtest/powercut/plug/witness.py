@@ -14,13 +14,12 @@ from typing import TypeVar
 
 from acidtest.analysis.expected_loss import PLUG, is_unannounced
 from acidtest.conductor.admission import programs_of, refuse_other_program
-from acidtest.conductor.conduct import Estimate, RunOutcome, no_room_told
-from acidtest.conductor.output import Output, header, make_directory
+from acidtest.conductor.conduct import Estimate, RunOutcome
+from acidtest.conductor.output import Output, header
 from acidtest.conductor.watcher import Watcher
 from acidtest.errors import AcidtestError, BadInput
 from acidtest.journal.models import Cut, EngineFacts, Recording
 from acidtest.journal.reader import CUTS
-from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell, Plan, time_left
 from acidtest.powercut.acknowledgement_log import Acknowledgement, parse
 from acidtest.powercut.checkers import judge, recorded
@@ -141,8 +140,7 @@ def watch(
             tell("All cuts are in the journal: no machine was asked whether the program has changed since.")
         watcher.begins(len(cuts.cells), len(cuts.cells), str(address))
         return RunOutcome(held, 0)
-    make_directory(out)
-    with no_room_told(out), JournalWriter(out, output.header, output.journal) as writer:
+    with output.opened() as writer:
         remaining = output.remaining(cuts, writer.journal)
         watcher.begins(len(cuts.cells) - len(remaining), len(cuts.cells), f"the machine at {address}")
         took: list[tuple[Cell, float]] = []
