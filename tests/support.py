@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -20,6 +21,9 @@ import acidtest
 from acidtest.cli import main
 from acidtest.engine import catalogue
 from families import FAMILIES
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]  # of the command in tests/e2e
+Cut = Callable[..., dict[str, Any]]  # what --json says of power cuts
 
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
 ENGINES = tuple(engine for family in FAMILIES.values() for engine in family.engines)

@@ -20,6 +20,11 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
+def keys_in(model: type[BaseModel]) -> tuple[str, ...]:
+    """The keys of a model as a file writes them, without those that no file has."""
+    return tuple(field.alias or name for name, field in model.model_fields.items() if not field.exclude)
+
+
 @dataclass(frozen=True)
 class Unit:
     """In which a key's numbers count."""

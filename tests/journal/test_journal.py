@@ -57,15 +57,6 @@ def test_a_forecast_counts_only_if_it_was_written_before_its_size_was_measured(t
     assert journal.damaged == []
 
 
-def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
-    with JournalWriter(tmp_path, header()) as writer:
-        writer.append(recording("a"))
-        writer.append(recording("b"))
-    journal = read(tmp_path / "journal.jsonl")
-    assert [r.cell for r in journal.recordings] == ["a", "b"]
-    assert journal.torn_bytes == 0
-
-
 @given(cut=st.integers(1, 400))
 def test_any_cut_in_the_last_line_loses_only_that_line(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     directory = tmp_path_factory.mktemp("journal")

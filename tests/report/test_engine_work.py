@@ -49,34 +49,29 @@ def test_the_terminal_shows_what_is_not_0_everywhere(width: int) -> None:
     assert "record deletes" not in text
 
 
-def test_what_is_not_counted_is_said_with_its_reason_and_is_no_0() -> None:
-    held = counted(engine_counts(not_counted="no permission for SELECT access to TABLE MON$IO_STATS"))
-    (row,) = results(held).as_json()["rows"]
-    assert row["engine_work"]["sessions"] == {}
-    text = shown(held)
-    assert "not counted: no permission for SELECT access to TABLE MON$IO_STATS" in text
-    assert engine_work.WHAT not in text
+NO_RIGHT = "no permission for SELECT access to TABLE MON$IO_STATS"
 
 
-def test_a_figure_that_the_engine_does_not_tell_is_a_dash() -> None:
-    held = counted(engine_counts(page_reads=(5000, None), page_writes=(None, 100)))
-    (row,) = results(held).as_json()["rows"]
-    assert row["engine_work"]["database"] == {"page_reads": None, "page_writes": 0.1}
-    assert row["engine_work"]["sessions"] == {"page_reads": 5.0, "page_writes": None}
-    assert "5.00 –" in shown(held)
-
-
-def test_a_part_of_the_repetitions_stands_for_the_rest_and_is_told() -> None:
-    held = counted(engine_counts(page_reads=(5000, 5000)), engine_counts(not_counted="gone"), None)
-    (row,) = results(held).as_json()["rows"]
-    assert row["engine_work"]["sessions"] == {"page_reads": 5.0}
-    assert "not in every repetition: gone" in shown(held)
-
-
-def test_no_commit_is_no_figure() -> None:
-    (row,) = results(counted(engine_counts(0, page_reads=(7, 7)))).as_json()["rows"]
-    assert row["engine_work"]["not_counted"] == "no transaction was committed"
-    assert row["engine_work"]["sessions"] == {}
+@pytest.mark.parametrize(
+    ("counts", "sessions", "database", "said"),
+    [
+        ([engine_counts(not_counted=NO_RIGHT)], {}, {}, f"not counted: {NO_RIGHT}"),
+        ([engine_counts(page_reads=(5000, None), page_writes=(None, 100))],
+         {"page_reads": 5.0, "page_writes": None}, {"page_reads": None, "page_writes": 0.1}, "5.00 –"),
+        ([engine_counts(page_reads=(5000, 5000)), engine_counts(not_counted="gone"), None],
+         {"page_reads": 5.0}, {"page_reads": 5.0}, "not in every repetition: gone"),
+        ([engine_counts(0, page_reads=(7, 7))], {}, {}, "no transaction was committed"),
+    ],
+    ids=["not counted", "a part is not told", "some repetitions", "no commit"],
+)  # fmt: skip
+def test_what_is_not_counted_is_said_with_its_reason_and_is_no_0(
+    counts: list[EngineCounts | None], sessions: dict[str, float | None], database: dict[str, float | None], said: str
+) -> None:
+    (row,) = results(counted(*counts)).as_json()["rows"]
+    assert (row["engine_work"]["sessions"], row["engine_work"]["database"]) == (sessions, database)
+    text = shown(counted(*counts))
+    assert said in text
+    assert (engine_work.WHAT in text) == bool(sessions)
 
 
 def test_an_engine_that_is_not_asked_has_none() -> None:

@@ -43,14 +43,6 @@ def test_each_statement_is_one_row_in_figures_of_each_time() -> None:
     assert "insert into history (tid, bid) values (?, ?) 100 12 3 0 0 2.50 0 0 1.00 inserted" in text
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_narrow_terminal_leaves_out_columns_and_cuts_nothing(width: int) -> None:
-    text = shown(traced(statement(**COMMIT), statement(**INSERT)), width)
-    assert max(map(len, text.splitlines())) <= width
-    assert "430" not in text
-    assert "4.30" in text
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from acidtest.errors import BadInput
 from acidtest.experiment.reading import Reading, shown
-from acidtest.keys import MIB, SECONDS, Form, Model, Unset
+from acidtest.keys import MIB, SECONDS, Form, Model, Unset, keys_in
 from acidtest.names import BUILD
 
 KIND = "program"  # of its workload, which no file names
@@ -124,7 +124,7 @@ def take(reading: Reading, written: dict[str, Any], base: Path) -> None:
 
     Raises BadInput where it is no program, and adds to ``reading`` what else is wrong with it.
     """
-    table = reading.known_keys("program", reading.table("program", written["program"]), keys())
+    table = reading.known_keys("program", reading.table("program", written["program"]), keys_in(ProgramSpec))
     for key in REPLACED:
         if key in written:
             why = "with [program] the program stands in its place, and its power is cut"
@@ -160,11 +160,6 @@ def take(reading: Reading, written: dict[str, Any], base: Path) -> None:
         written["factors"] = {"durability": list(levels) or [ONLY_LEVEL], **factors}
 
 
-def keys() -> tuple[str, ...]:
-    """That a file may have under ``[program]``."""
-    return tuple(name for name, field in ProgramSpec.model_fields.items() if not field.exclude)
-
-
 def _refuse_factors(reading: Reading, written: Mapping[str, Any]) -> None:
     factors = written.get("factors")
     for name in ("engine", "workload"):
@@ -182,7 +177,7 @@ def _levels(reading: Reading, given: Any) -> dict[str, Any]:
         with reading.gather():
             if wrong := BUILD.complaint(name):
                 raise reading.bad(f"{key}: the name {wrong}")
-            level = reading.known_keys(key, reading.table(key, one), tuple(ProgramLevel.model_fields))
+            level = reading.known_keys(key, reading.table(key, one), keys_in(ProgramLevel))
             level["environment"] = _environment(reading, key, level.get("environment", {}))
             levels[name] = level
     return levels

@@ -18,11 +18,12 @@ from acidtest.experiment.models import Experiment, GrowthSpec, LoadSpec, SearchS
 from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.reading import Reading, cut, shown
 from acidtest.experiment.servers import server_table
-from acidtest.experiment.short_forms import TOP_KEYS, BuildForm, LevelForm, keys_in
+from acidtest.experiment.short_forms import TOP_KEYS, BuildForm, LevelForm
 from acidtest.experiment.sizes import check_ascending, check_held_out, size_of
 from acidtest.families import FAMILIES, PRODUCTS, SERVERS
 from acidtest.files import refuse_foreign_bytes
 from acidtest.journal.models import SIZE
+from acidtest.keys import keys_in
 from acidtest.names import BUILD, EXPERIMENT, SHOWN
 from acidtest.workload import (
     BY_KIND,
@@ -150,7 +151,7 @@ def _normalise(reading: Reading, written: dict[str, Any], base: Path) -> dict[st
         if name in written:
             plain[name] = {}
             with reading.gather():
-                plain[name] = reading.known_keys(name, reading.table(name, written[name]), tuple(model.model_fields))
+                plain[name] = reading.known_keys(name, reading.table(name, written[name]), keys_in(model))
     plain["servers"] = _servers(reading, written)
     plain["engines"] = _builds(reading, written, plain["servers"])
     plain["factors"] = _factors(reading, plain, written)
@@ -283,7 +284,7 @@ def _factors(reading: Reading, plain: dict[str, Any], written: dict[str, Any]) -
 def _growth(reading: Reading, plain: dict[str, Any]) -> None:
     """Make the sizes a factor, once they and what stands beside them are such that databases can grow to them."""
     table = reading.table("growth", plain["growth"])
-    plain["growth"] = table = reading.known_keys("growth", table, tuple(GrowthSpec.model_fields))
+    plain["growth"] = table = reading.known_keys("growth", table, keys_in(GrowthSpec))
     texts = table.get("sizes")
     if texts is None and "growth.sizes" in reading.meant:
         return

@@ -16,9 +16,10 @@ from acidtest import families
 from acidtest.errors import BadInput, Problems, not_among
 from acidtest.experiment.models import Crypt, ServerSpec, Wire
 from acidtest.experiment.reading import Reading
-from acidtest.experiment.short_forms import ServerForm, keys_in
+from acidtest.experiment.short_forms import ServerForm
 from acidtest.families import FIREBIRD, SERVERS, Family
 from acidtest.journal.protocol import Identity, Tls
+from acidtest.keys import keys_in
 from acidtest.names import SCHEMA
 
 INSPECTED = "inspect"

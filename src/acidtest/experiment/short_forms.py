@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from acidtest.experiment.models import Experiment, Level
-from acidtest.keys import Form, Model, Scalar, Unset
+from acidtest.keys import Form, Model, Scalar, Unset, keys_in
 
 
 class TopForm(Model):
@@ -59,11 +59,6 @@ class BuildForm(Model):
     mode: Annotated[Literal["embedded", "server"] | None, Unset("server, of a build that has one")] = Field(
         default=None, description="A Firebird runs embedded in the rig, or as a server."
     )
-
-
-def keys_in(model: type[BaseModel]) -> tuple[str, ...]:
-    """The keys of a model as a file writes them, without those that no file has."""
-    return tuple(field.alias or name for name, field in model.model_fields.items() if not field.exclude)
 
 
 TOP_KEYS = (*keys_in(Experiment), *keys_in(TopForm))

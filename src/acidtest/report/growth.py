@@ -17,7 +17,7 @@ from acidtest.analysis.growth.compared import Pair, RatioAt, compare, pairs
 from acidtest.analysis.growth.held_out import Score, held_out, looking_back
 from acidtest.analysis.growth.series import RecordedSize, Series
 from acidtest.analysis.growth.words import foretold_sentence, score_sentence, sentences
-from acidtest.report.numbers import bounds_json, summary_json
+from acidtest.report.numbers import attributes, bounds_json, summary_json
 
 HELD_OUT = "Of sizes held out, foretold before they were loaded"
 LOOKED_BACK = "Looking back, each size foretold from the smaller ones of its series alone"
@@ -193,12 +193,7 @@ class Growth:
                     "first": pair.first.name,
                     "second": pair.second.name,
                     "ratios": [
-                        {
-                            "asked": at.asked,
-                            "bytes": at.bytes,
-                            "ratio": at.ratio.median,
-                            **bounds_json(at.ratio.interval),
-                        }
+                        {**attributes(at, "asked", "bytes"), "ratio": at.ratio.median, **bounds_json(at.ratio.interval)}
                         for at in pair.at
                     ],
                     "sizes_apart": list(pair.apart),
@@ -251,9 +246,7 @@ def _answer_json(one: Concluded, answer: GrowthAnswer) -> dict[str, Any]:
             {
                 "name": model.name,
                 "supposes": model.fit.curve.supposes,
-                "forecast_error": model.forecast_error,
-                "widening": model.widening,
-                "plausible": model.plausible,
+                **attributes(model, "forecast_error", "widening", "plausible"),
                 "predictions": [answer.by(model, asked.bytes) for asked in one.predictions if asked.rate is not None],
             }
             for model in answer.models
@@ -277,11 +270,7 @@ def _score_json(score: Score) -> dict[str, Any]:
 
 def _size_json(at: RecordedSize) -> dict[str, Any]:
     return {
-        "asked": at.asked,
-        "warehouses": at.warehouses,
-        "bytes": at.bytes,
-        "load_s": at.load_s,
-        "load_mb_per_s": at.load_mb_per_s,
+        **attributes(at, "asked", "warehouses", "bytes", "load_s", "load_mb_per_s"),
         "rates_per_s": at.row.goodput_per_s,
         "median_per_s": at.rate.median,
         **bounds_json(at.rate.interval),

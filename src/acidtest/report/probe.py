@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
+from acidtest.analysis.latency import SHOWN, Percentile, merge, percentiles
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.analysis.yardsticks import contradiction, likeness
 from acidtest.doubts.flushes import Judgement, Verdict, judge_recording, label, median_us
@@ -96,7 +96,7 @@ def _line(
     return Line(
         step=step,
         rate=summarise([one.writes_per_s for one in probed]),
-        percentiles=tuple(percentile(latency, share) for share in (*SHOWN, 1.0)),
+        percentiles=percentiles(latency),
         flush_us=median(flushes),
         times_plain=ratio([median_us(one) for one in probed], floor) if floor else None,
         outcome=f"refused: {refused}" if refused else verdict,

@@ -118,6 +118,7 @@ class Results:
 
 
 def _line_json(line: Line) -> dict[str, Any]:
+    summaries = attributes(line, "memory", "sizes", "engine_work", "calls")
     return {
         "workload": line.row.workload,
         "guest": line.row.guest or None,
@@ -146,10 +147,7 @@ def _line_json(line: Line) -> dict[str, Any]:
         **load_json(line.row),
         "generator_us_per_transaction": line.generator_us,
         "session_us_per_transaction": line.session_us,
-        "memory": asdict(line.memory) if line.memory else None,
-        "sizes": asdict(line.sizes) if line.sizes else None,
-        "engine_work": asdict(line.engine_work) if line.engine_work else None,
-        "calls": asdict(line.calls) if line.calls else None,
+        **{name: asdict(part) if part else None for name, part in summaries.items()},
         "findings": list(line.notes),
         **shapes.as_json(line.row, line.terminal_classes, line.stages, line.stalls),
     }
@@ -171,10 +169,7 @@ def _cost_json(cost: CommitCost) -> dict[str, Any]:
         "levels": dict(cost.levels),
         "run_s_median": cost.seconds,
         "commits_per_s_median": median(cost.row.goodput_per_s),
-        "writes_per_commit": calls.writes if calls else None,
-        "bytes_per_commit": calls.bytes if calls else None,
-        "flushes_per_commit": calls.flushes if calls else None,
-        "flush_us_per_commit": calls.flush_us if calls else None,
+        **{f"{name}_per_commit": getattr(calls, name, None) for name in ("writes", "bytes", "flushes", "flush_us")},
         "verdict": cut.verdict if cut else None,
         "cuts": cut.cuts if cut else 0,
         "cuts_survived": cut.survived if cut else 0,
