@@ -157,7 +157,7 @@ def _kept(directory: Path) -> Path:
 
 
 def _line(template: Explored, batch: list[Asked]) -> Explored:
-    states = [(one.image, one.demanded, 0, one.by_lot) for one in batch]
+    states = [(one.image, one.demanded, 0, one.at_random) for one in batch]
     return template.model_copy(update={"states": states})
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import factory
 from acidtest.analysis.latency import percentile_ns
 from acidtest.analysis.merge import Part, series, together, told
-from acidtest.journal.protocol import ArrivalCounts, Kind, RunResult, Shared, SharedSecond, Told
+from acidtest.journal.protocol import AcknowledgedTotals, ArrivalCounts, Kind, RunResult, Shared, SharedSecond
 
 PARTS = st.lists(st.lists(st.integers(0, 2**40), max_size=80), min_size=1, max_size=5).filter(any)
-NOTHING = Told(committed=0, unknown=0, kinds=[], units=(0, 0))
+NOTHING = AcknowledgedTotals(committed=0, unknown=0, kinds=[], units=(0, 0))
 
 
 def part(values: list[int], **changes: object) -> Part:
@@ -110,11 +110,11 @@ def test_the_measurement_lasts_until_the_last_part_has_ended() -> None:
 
 
 def test_what_was_acknowledged_is_added_and_units_are_known_of_all_or_of_none() -> None:
-    one = Told(committed=3, unknown=1, kinds=[2, 1], units=(30, 5))
+    one = AcknowledgedTotals(committed=3, unknown=1, kinds=[2, 1], units=(30, 5))
     without = one.model_copy(update={"units": None})
 
-    def of(*parts: Told) -> Told:
+    def of(*parts: AcknowledgedTotals) -> AcknowledgedTotals:
         return told([Shared(began_late_ns=0, stood_still_ns_max=0, told=part, seconds=[]) for part in parts])
 
-    assert of(one, one) == Told(committed=6, unknown=2, kinds=[4, 2], units=(60, 10))
+    assert of(one, one) == AcknowledgedTotals(committed=6, unknown=2, kinds=[4, 2], units=(60, 10))
     assert of(one, without).units is None

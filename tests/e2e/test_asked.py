@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from acidtest.experiment.places import KEYS_OF_KIND, OF_CUTS
-from support import journal_lines
+from support import Run, journal_lines
 
 QUEUE = {
     "scheduler": "mq-deadline", "scheduler_tunables": "fifo_batch=8", "queue": "nomerges=2", "read_ahead_kb": 64,
@@ -103,9 +103,7 @@ def test_every_key_of_these_kinds_is_asked_for() -> None:
     [(kind, engine, keys) for kind, runs in RUNS.items() for engine, keys in runs],
     ids=[f"{kind} {n}" for kind, runs in RUNS.items() for n, _ in enumerate(runs, start=1)],
 )
-def test_it_is_read_back(
-    acidtest: Callable[..., Any], tmp_path: Path, kind: str, engine: str, keys: Mapping[str, Any]
-) -> None:
+def test_it_is_read_back(acidtest: Run, tmp_path: Path, kind: str, engine: str, keys: Mapping[str, Any]) -> None:
     (tmp_path / "here").mkdir()
     asked = {key: str(tmp_path / "here") if value == "here" else value for key, value in keys.items()}
     place = "".join(f"{key} = {json.dumps(value)}\n" for key, value in asked.items())
@@ -123,7 +121,7 @@ def test_it_is_read_back(
     assert [key for key, value in asked.items() if not in_force(recording, key, value)] == []
 
 
-def test_what_drives_a_workload_is_read_back(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_what_drives_a_workload_is_read_back(acidtest: Run, tmp_path: Path) -> None:
     asked = {"terminals": 3, "warmup_s": 0.2, "duration_s": 0.5, "rate_per_s": 200.0, "arrivals": "fixed", "retries": 3, "row_bytes": 7}  # fmt: skip
     file = tmp_path / "driven.toml"
     file.write_text(
@@ -149,21 +147,19 @@ def test_what_drives_a_workload_is_read_back(acidtest: Callable[..., Any], tmp_p
     ],
 )  # fmt: skip
 def test_what_would_be_dropped_ends_with_2_before_anything_is_made(
-    acidtest: Callable[..., Any], tmp_path: Path, text: str, said: str
+    acidtest: Run, tmp_path: Path, text: str, said: str
 ) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('name = "wrong"\nengine = "sqlite"\ndurability = "os"\n[workload.commits]\ncount = 5\n' + text)
     for command in (("run", file, "--out", tmp_path / "out"), ("plan", file)):
-        done = acidtest(*command)
-        assert done.returncode == 2
+        done = acidtest(*command, code=2)
         assert f"{file}: place." in done.stderr
         assert said in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_of_power_cuts_is_sent_to_its_command(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_run_of_power_cuts_is_sent_to_its_command(acidtest: Run, tmp_path: Path) -> None:
     file = Path(__file__).parents[2] / "experiments" / "power-cut.toml"
-    done = acidtest("run", file, "--out", tmp_path / "out")
-    assert done.returncode == 2
+    done = acidtest("run", file, "--out", tmp_path / "out", code=2)
     assert 'factors.drive, level "tearing": place.disk_keeps: acts at a power cut only' in done.stderr
     assert f"acidtest powercut {file}" in done.stderr

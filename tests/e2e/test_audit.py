@@ -15,7 +15,7 @@ from acidtest.journal.models import Recording
 from acidtest.journal.protocol import RunResult
 from acidtest.journal.reader import CUTS
 from acidtest.journal.writer import JournalWriter
-from support import journal_lines
+from support import Run, journal_lines
 
 KITS = Path(__file__).parents[1] / "kits"
 SOUND = factory.result(rate=100.0)
@@ -58,12 +58,11 @@ def of(fault: str, changes: Callable[[int], dict[str, Any]]) -> list[Recording]:
     return [factory.recording(levels, n, **{"found": SOUND, **changes(n)}) for n in range(1, 6)]
 
 
-def test_each_planted_fault_is_named_with_its_row(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_each_planted_fault_is_named_with_its_row(acidtest: Run, tmp_path: Path) -> None:
     assert len(PLANTED) >= 10
     rows = [of("none", lambda n: {}), *(of(name, changes) for name, changes in PLANTED.items())]
     out = written(tmp_path / "out", [recording for row in rows for recording in row])
-    done = acidtest("audit", out, "--json")
-    assert done.returncode == 1, done.stderr
+    done = acidtest("audit", out, "--json", code=1)
     lines = {record["levels"]["fault"]: n for n, record in reversed([*enumerate(journal_lines(out), start=2)])}
     for name in PLANTED:
         seen = [e for f in json.loads(done.stdout)["findings"] if f["rule"] == name for e in f["evidence"]]
@@ -86,7 +85,7 @@ def cut_off(directory: Path, *verdicts: Any) -> Path:
     return directory
 
 
-def test_power_cuts_are_audited_alone_and_beside_a_run(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_power_cuts_are_audited_alone_and_beside_a_run(acidtest: Run, tmp_path: Path) -> None:
     done = acidtest("audit", cut_off(tmp_path / "alone", "survived", "lost", "unknown"), "--json")
     found = {f["rule"]: f for f in json.loads(done.stdout)["findings"]}
     assert (done.returncode, set(found)) == (1, {"commits-lost", "cuts-unknown"}), done.stderr
@@ -102,15 +101,14 @@ def test_power_cuts_are_audited_alone_and_beside_a_run(acidtest: Callable[..., A
     assert acidtest("audit", cut_off(tmp_path / "sound", "survived")).returncode == 0
 
 
-def test_a_sound_journal_has_nothing_severe(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_sound_journal_has_nothing_severe(acidtest: Run, tmp_path: Path) -> None:
     done = acidtest("audit", written(tmp_path / "out", of("none", lambda n: {})), "--json")
     assert (done.returncode, [f for f in json.loads(done.stdout)["findings"] if f["severity"] != "note"]) == (0, [])
 
 
-def test_a_kit_is_told_to_people_programs_and_ci(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_kit_is_told_to_people_programs_and_ci(acidtest: Run, tmp_path: Path) -> None:
     sarif = tmp_path / "found.sarif"
-    done = acidtest("audit", KITS / "unfair-firebird", "--sarif", sarif)
-    assert done.returncode == 1
+    done = acidtest("audit", KITS / "unfair-firebird", "--sarif", sarif, code=1)
     assert done.stdout.index("invalid  word-size") < done.stdout.index("doubtful  old-build")
     assert "sql/shop.sql:49: RAND() answers differently each time" in done.stdout
     told = json.loads(acidtest("audit", KITS / "unfair-firebird", "--json").stdout)
@@ -124,7 +122,7 @@ def test_a_kit_is_told_to_people_programs_and_ci(acidtest: Callable[..., Any], t
     assert (fair.returncode, fair.stderr) == (0, "")
 
 
-def test_a_page_is_written_and_a_declaration_begun(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_page_is_written_and_a_declaration_begun(acidtest: Run, tmp_path: Path) -> None:
     kit = tmp_path / "kit"
     shutil.copytree(KITS / "unfair-firebird", kit)
     page = tmp_path / "audit.html"
@@ -142,12 +140,11 @@ def test_a_page_is_written_and_a_declaration_begun(acidtest: Callable[..., Any],
     assert (lost.returncode, "cannot be written" in lost.stderr) == (2, True)
 
 
-def test_a_waiver_needs_a_rule_and_a_reason(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_waiver_needs_a_rule_and_a_reason(acidtest: Run, tmp_path: Path) -> None:
     every = json.loads(acidtest("audit", "--rules", "--json").stdout)["rules"]
     assert all(rule["source"] and rule["says"] and rule["remedy"] for rule in every)
     out = written(tmp_path / "out", of("fast", PLANTED["flush-costs-nothing"]))
-    done = acidtest("audit", out, "--except", "flush-costs-nothing=a drive in memory, on purpose", "--json")
-    assert done.returncode == 0, done.stderr
+    done = acidtest("audit", out, "--except", "flush-costs-nothing=a drive in memory, on purpose", "--json", code=0)
     assert [f["waived"] for f in json.loads(done.stdout)["findings"] if f["rule"] == "flush-costs-nothing"] == [
         "a drive in memory, on purpose"
     ]
@@ -164,9 +161,7 @@ NOTHING: dict[str, dict[str, bytes]] = {
 
 
 @pytest.mark.parametrize("files", NOTHING.values(), ids=NOTHING)
-def test_a_directory_with_nothing_to_audit(
-    acidtest: Callable[..., Any], files: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_directory_with_nothing_to_audit(acidtest: Run, files: dict[str, bytes], tmp_path: Path) -> None:
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     refused = acidtest("audit", tmp_path)
@@ -179,19 +174,17 @@ def test_a_directory_with_nothing_to_audit(
     [(), ("no/such/directory",), (__file__,), (KITS / "fair-mysql", "--sarif", "no/such/directory/x.sarif")],
     ids=["nothing", "no directory", "a file", "a report that cannot be written"],
 )
-def test_what_cannot_be_audited(acidtest: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    refused = acidtest("audit", *arguments)
-    assert refused.returncode == 2
+def test_what_cannot_be_audited(acidtest: Run, arguments: tuple[Any, ...]) -> None:
+    refused = acidtest("audit", *arguments, code=2)
     assert 1 <= len(refused.stderr.splitlines()) <= 2
     assert "Traceback" not in refused.stderr
 
 
 def test_a_run_audits_itself_and_an_experiment_may_say_why_not(
-    acidtest: Callable[..., Any], experiment: Callable[..., Path], tmp_path: Path
+    acidtest: Run, experiment: Callable[..., Path], tmp_path: Path
 ) -> None:
     file = experiment(extra='[waive]\ntoo-few-repetitions = "one is enough to look at it"\n')
-    done = acidtest("run", file, "--out", tmp_path / "out", "--json")
-    assert done.returncode == 0, done.stderr
+    done = acidtest("run", file, "--out", tmp_path / "out", "--json", code=0)
     found = {f["rule"]: f for f in json.loads(done.stdout)["findings"]}
     assert found["too-few-repetitions"]["waived"] == "one is enough to look at it"
     shown = acidtest("report", tmp_path / "out").stdout

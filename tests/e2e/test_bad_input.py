@@ -105,9 +105,11 @@ def test_a_directory_without_write_permission(tmp_path: Path) -> None:
     refused(ran, "cannot be written to", "Permission denied")
 
 
-def test_an_engine_that_is_not_installed_is_exit_4(acidtest, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["firebird-4.0", "postgresql-12"])
+def test_an_engine_that_is_not_installed_is_exit_4(acidtest, tmp_path: Path, engine: str) -> None:
     file = tmp_path / "t.toml"
-    file.write_text(GOOD.replace("sqlite", "firebird-4.0"))
-    ran = acidtest("run", file, "--out", tmp_path / "out", environment={"ACIDTEST_HOME": str(tmp_path / "empty")})
-    assert ran.returncode == 4, ran.stderr
-    assert "acidtest engines install firebird-4.0" in ran.stderr
+    file.write_text(GOOD.replace("sqlite", engine))
+    ran = acidtest(
+        "run", file, "--out", tmp_path / "out", environment={"ACIDTEST_HOME": str(tmp_path / "empty")}, code=4
+    )
+    assert f"acidtest engines install {engine}" in ran.stderr

@@ -26,8 +26,7 @@ def test_two_libraries_of_sqlite_in_one_experiment(acidtest, tmp_path: Path) -> 
         "[settings.sqlite]\npage_size = 8192\n"
         f"{table('master', 'sqlite', plain)}{table('patch', 'sqlite', other)}"
     )
-    ran = acidtest("run", file, "--out", out)
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", file, "--out", out, code=0)
     recordings = {r["levels"]["engine"]: r for r in journal_lines(out)}
     assert {r["status"] for r in recordings.values()} == {"done"}
     assert "build" not in recordings["built-in"]["engine"]
@@ -43,8 +42,7 @@ def test_two_libraries_of_sqlite_in_one_experiment(acidtest, tmp_path: Path) -> 
     assert cache == {"built-in": "2000", "master": "2000", "patched": "7777"}
     page = (out / "report.html").read_text()
     assert builds["patched"]["sha256"] in page
-    compared = acidtest("compare", out, out)
-    assert compared.returncode == 0, compared.stderr
+    acidtest("compare", out, out, code=0)
 
     # Another file under the same name, while cells are left, is another level and is refused.
     copied = tmp_path / "libsqlite3.so"
@@ -59,8 +57,7 @@ def test_two_libraries_of_sqlite_in_one_experiment(acidtest, tmp_path: Path) -> 
     )
     assert len(journal_lines(again)) == 5
     shutil.copy(other, copied)
-    refused = acidtest("run", file, "--out", again)
-    assert refused.returncode == 2
+    refused = acidtest("run", file, "--out", again, code=2)
     assert f"engines.master: {copied} is another one" in refused.stderr
     assert "run the experiment into another directory" in refused.stderr
     shutil.copy(plain, copied)
@@ -76,8 +73,7 @@ def test_two_installations_of_postgresql_in_one_experiment(acidtest, tmp_path: P
         '[factors]\nengine = ["old", "new"]\ndurability = ["os", "drive"]\n[settings.postgresql]\nshared_buffers_mb = 64\n'
         + "".join(table(name, "postgresql", path) for name, path in paths.items())
     )
-    ran = acidtest("run", file, "--out", out)
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", file, "--out", out, code=0)
     recordings = {(r["levels"]["engine"], r["durability"]): r for r in journal_lines(out)}
     assert len(recordings) == 4
     for (name, _), recording in recordings.items():
@@ -98,8 +94,7 @@ def test_a_power_cut_under_builds(acidtest, tmp_path: Path) -> None:
         '[factors]\nengine = ["patch", "mine"]\n[place]\nkind = "disk"\nfilesystem = "ext4"\n'
         f"{table('patch', 'sqlite', sqlite_library())}{table('mine', 'postgresql', brought('postgresql-17')())}"
     )
-    cut = acidtest("powercut", file, "--out", out)
-    assert cut.returncode == 0, cut.stderr + cut.stdout
+    acidtest("powercut", file, "--out", out, code=0)
     recordings = [json.loads(line) for line in (out / "cuts.jsonl").read_text().splitlines()[1:]]
     assert {recording["levels"]["engine"] for recording in recordings} == {"patch", "mine"}
     for recording in recordings:
@@ -116,8 +111,7 @@ def test_what_is_wrong_with_a_build_is_said_before_anything_is_made(acidtest, tm
         f"{table('cut-off', 'sqlite', cut_off)}{table('gone', 'postgresql', tmp_path / 'gone')}"
     )
     for command in (("plan", file), ("run", file, "--out", out)):
-        refused = acidtest(*command)
-        assert refused.returncode == 2
+        refused = acidtest(*command, code=2)
         assert (
             f"{file}: engines.cut-off.path: {cut_off} is damaged: 5,000 bytes at its end are missing" in refused.stderr
         )
@@ -129,13 +123,11 @@ def test_what_is_wrong_with_a_build_is_said_before_anything_is_made(acidtest, tm
         'name = "t"\nengine = "sqlite"\ndurability = "drive"\n[workload.commits]\ncount = 5\n'
         + table("sqlite", "sqlite", sqlite_library())
     )
-    refused = acidtest("plan", named)
-    assert refused.returncode == 2
+    refused = acidtest("plan", named, code=2)
     assert "engines.sqlite: acidtest has an engine of this name" in refused.stderr
     unused = tmp_path / "unused.toml"
     unused.write_text(named.read_text().replace("[engines.sqlite]", "[engines.mine]"))
-    refused = acidtest("plan", unused)
-    assert refused.returncode == 2
+    refused = acidtest("plan", unused, code=2)
     assert "engines.mine: no level of engine names it" in refused.stderr
 
 
@@ -143,8 +135,7 @@ def test_a_build_is_added_used_by_its_name_and_removed(acidtest, tmp_path: Path)
     library = tmp_path / "libsqlite3.so"
     shutil.copy(sqlite_library(), library)
     home = {"ACIDTEST_HOME": str(tmp_path / "home")}
-    added = acidtest("engines", "add", "patched", library, environment=home)
-    assert added.returncode == 0, added.stderr
+    added = acidtest("engines", "add", "patched", library, environment=home, code=0)
     assert added.stdout.startswith("added patched: SQLite 3.")
     listed = json.loads(acidtest("engines", "--json", environment=home).stdout)
     (one,) = [offer for offer in listed if offer["id"] == "patched"]
@@ -154,8 +145,7 @@ def test_a_build_is_added_used_by_its_name_and_removed(acidtest, tmp_path: Path)
         'name = "kept"\nengine = "patched"\nrepetitions = 1\ndurability = "drive"\n[workload.commits]\ncount = 5\n'
     )
     shutil.copy(sqlite_library("-DSQLITE_DEFAULT_CACHE_SIZE=-7777"), library)
-    ran = acidtest("run", file, "--out", tmp_path / "out", environment=home)
-    assert ran.returncode == 0, ran.stderr
+    ran = acidtest("run", file, "--out", tmp_path / "out", environment=home, code=0)
     assert f"patched: {library} is another one" in ran.stdout + ran.stderr
     (recording,) = journal_lines(tmp_path / "out")
     assert recording["levels"]["engine"] == "patched"
@@ -164,6 +154,5 @@ def test_a_build_is_added_used_by_its_name_and_removed(acidtest, tmp_path: Path)
     removed = acidtest("engines", "remove", "patched", environment=home)
     assert removed.stdout == "patched is kept no longer; its files stay\n"
     assert library.exists()
-    gone = acidtest("plan", file, environment=home)
-    assert gone.returncode == 2
+    gone = acidtest("plan", file, environment=home, code=2)
     assert 'engine "patched" is not known' in gone.stderr

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from support import journal_lines
+from support import Run, journal_lines
 
 RUN = """
 name = "device"
@@ -24,9 +22,7 @@ place = [
 """
 
 
-def test_the_device_is_read_from_the_end_of_the_warm_up_to_the_end(
-    acidtest: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_the_device_is_read_from_the_end_of_the_warm_up_to_the_end(acidtest: Run, tmp_path: Path) -> None:
     file = tmp_path / "device.toml"
     file.write_text(RUN)
     done = acidtest("run", file, "--out", tmp_path / "out")

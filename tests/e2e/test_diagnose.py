@@ -9,16 +9,14 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acidtest.engine import catalogue
-from support import ACIDTEST
+from support import ACIDTEST, Run
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SHORT = ("--minutes", "0.25")
 BOTTLENECKS = {
     "the drive's flush", "the file system", "memory and cache", "the configuration", "the engine's log",
@@ -89,8 +87,7 @@ def test_a_file_of_firebird_with_its_configuration(acidtest: Run, firebird_file:
     words, minutes = "", 0.25
     while "A scratch database of" not in words:  # a busy machine has no time left for one after its probe
         assert minutes <= 16, words
-        ran = acidtest("diagnose", "--database", firebird_file, "--config", config, "--minutes", minutes)
-        assert ran.returncode == 1, ran.stderr + ran.stdout  # Forced Writes are off
+        ran = acidtest("diagnose", "--database", firebird_file, "--config", config, "--minutes", minutes, code=1)
         assert state(tmp_path) == before
         words, minutes = " ".join(ran.stdout.split()), 4 * minutes
     assert f"Diagnosis of {firebird_file}" in words
@@ -148,8 +145,7 @@ def test_what_is_refused(
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "PG_VERSION").write_text("17\n")
     before = state(tmp_path)
-    ran = acidtest("diagnose", *words)
-    assert ran.returncode == 2, ran.stderr
+    ran = acidtest("diagnose", *words, code=2)
     assert said in ran.stderr
     assert len(ran.stderr.strip().splitlines()) <= 2
     assert state(tmp_path) == before

@@ -50,8 +50,7 @@ def test_a_database_of_every_kind_of_engine_grows_and_is_measured_where_it_lies(
     engines = list(SMALL_CACHES)[: times(2, 3)]
     caches = "".join(SMALL_CACHES[engine] for engine in engines)
     file.write_text(text(sizes, engine=json.dumps(engines), repetitions=2, more="[place]\nmemory_mb = 90\n" + caches))
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    ran = acidtest("run", file, "--out", tmp_path / "out", code=0)
     assert "MB/s" in ran.stdout
     for engine in engines:
         found = in_order(tmp_path / "out", engine)
@@ -110,8 +109,7 @@ def test_a_run_ended_in_the_fourth_size_goes_on_there(acidtest, tmp_path: Path, 
     if ended_by == signal.SIGKILL:
         assert acidtest("clean").returncode == 0
     assert nothing_but(out) == {"journal.jsonl"}
-    ran = acidtest("run", file, "--out", out)
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    ran = acidtest("run", file, "--out", out, code=0)
     assert "3 already in the journal" in ran.stdout
     found = journal_lines(out)
     assert found[:3] == before
@@ -126,8 +124,7 @@ def test_fresh_loads_begin_from_nothing_on_a_place_of_their_own(acidtest, tmp_pa
     file = tmp_path / "growth.toml"
     place = '[place]\nkind = "loop"\nfilesystem = "ext4"\n'
     file.write_text(text('["20 MB", "5 warehouses"]', load='load = "fresh"\nstatistics = false\n', more=place))
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", file, "--out", tmp_path / "out", code=0)
     first, second = in_order(tmp_path / "out")
     assert [r["grown"]["warehouses_before"] for r in (first, second)] == [0, 0]
     assert second["grown"]["warehouses"] == 5
@@ -140,14 +137,12 @@ def test_a_size_that_does_not_fit_is_refused_before_anything_is_loaded(acidtest,
     file = tmp_path / "growth.toml"
     place = '[place]\nkind = "loop"\nfilesystem = "ext4"\nsize_mb = 100\n'
     file.write_text(text('["10 MB", "200 MB"]', more=place))
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 2
+    ran = acidtest("run", file, "--out", tmp_path / "out", code=2)
     (line,) = (line for line in ran.stderr.splitlines() if "200 MB" in line)
     assert "growing to 200 MB needs about 318 MB, and place.size_mb is 100" in line
     assert journal_lines(tmp_path / "out") == []
     file.write_text(text('["10 MB", "900 TB"]'))
-    ran = acidtest("run", file, "--out", tmp_path / "other")
-    assert ran.returncode == 2
+    ran = acidtest("run", file, "--out", tmp_path / "other", code=2)
     assert "growing to 900 TB needs about" in ran.stderr
     assert "MB free" in ran.stderr
 
@@ -245,8 +240,7 @@ def test_a_held_out_size_is_foretold_before_anything_of_it_is_loaded(acidtest, t
     # Terminals that think most of the time: rates of a busy machine may fall so steeply that nothing is left to foretell.
     thinks = "think_ms = 50\n"
     file.write_text(text('["8 MB", "10 MB", "12 MB", "18 MB"]', engine=f'["{engine}"]', load=held_out) + thinks)
-    ran = acidtest("run", file, "--out", out)
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", file, "--out", out, code=0)
     lines = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()[1:]]
     assert [line["kind"] for line in lines] == ["recording"] * 4 + ["forecast", "recording"]
     forecast, measured = lines[-2:]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from acidtest.files import find_rig
 from acidtest.workload import BY_KIND
+from support import Run
 
 PLANTED = Path(__file__).parents[1] / "powercut" / "planted_rig.py"
 CUTS = """
@@ -29,7 +28,7 @@ filesystem = "ext4"
 """
 
 
-def test_each_condition_is_looked_at_after_a_cut(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_each_condition_is_looked_at_after_a_cut(acidtest: Run, tmp_path: Path) -> None:
     """Firebird may lose on an honest disk (findings/): then it is said which row, and by which path."""
     (tmp_path / "cuts.toml").write_text(CUTS)
     ran = acidtest("powercut", tmp_path / "cuts.toml", "--out", tmp_path / "out", "--json")
@@ -46,19 +45,17 @@ def test_each_condition_is_looked_at_after_a_cut(acidtest: Callable[..., Any], t
         assert recording["cut"]["checks"]["holds-without-a-cut"] == "survived"
 
 
-def test_a_history_that_loses_is_made_smaller_and_loses_again(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_history_that_loses_is_made_smaller_and_loses_again(acidtest: Run, tmp_path: Path) -> None:
     """Commits that were said to be acknowledged before they were are missing whatever is left out."""
     file, out = tmp_path / "cuts.toml", tmp_path / "out"
     file.write_text(CUTS)
     environment = {"ACIDTEST_RIG": str(PLANTED), "REAL_RIG": str(find_rig()), "PLANTED": "early"}
     asked = ("powercut", file, "--only", "history/sqlite/drive", "--out", out)
-    ran = acidtest(*asked, "--smaller", "1", environment=environment)
-    assert ran.returncode == 1, ran.stdout + ran.stderr
+    ran = acidtest(*asked, "--smaller", "1", environment=environment, code=1)
     terminals = [int(many) for many in re.findall(r"^.*terminals = (\d+).*: \d+ lost: ", ran.stdout, re.MULTILINE)]
     assert terminals[:2] == [3, 1], ran.stdout
     again = acidtest("powercut", out / "smaller.toml", "--cuts", "1", "--out", tmp_path / "again", "--json",
-                     environment=environment)  # fmt: skip
-    assert again.returncode == 1, again.stderr
+                     environment=environment, code=1)  # fmt: skip
     (one,) = json.loads(again.stdout)["cuts"]
     assert one["cut"]["verdict"] == "lost"
     assert "/sqlite/" in one["cell"]

@@ -26,8 +26,7 @@ def test_every_operation_is_timed_verified_and_shown(acidtest, tmp_path: Path, e
     """Also where the results have a long path, of which a server's services take no more than a part."""
     file, out = tmp_path / "maintenance.toml", tmp_path / "out"
     file.write_text(f'{HEAD}engine = "{engine}"\n[factors]{LEVELS}[workload.maintenance]\nscale = 1\n')
-    ran = acidtest("run", file, "--out", out)
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    ran = acidtest("run", file, "--out", out, code=0)
     found = {one["levels"]["operation"]: one for one in journal_lines(out)}
     assert {one["status"] for one in found.values()} == {"done"}, found
     assert all(c["holds"] for one in found.values() for c in one["checks_after"]["conditions"])
@@ -53,8 +52,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_made(acidtest, tmp_pa
     file = tmp_path / "maintenance.toml"
     table = "[workload.maintenance]\ncompress = true\n"
     file.write_text(f'{HEAD}[factors]\nengine = ["firebird-3.0", "postgresql-17"]\n{table}')
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 2
+    ran = acidtest("run", file, "--out", tmp_path / "out", code=2)
     assert "firebird-3.0: gbak compresses from 4.0 on" in ran.stderr
     assert "postgresql-17: has no services that back up, restore and sweep" in ran.stderr
     assert not (tmp_path / "out").exists()
@@ -63,6 +61,5 @@ def test_what_cannot_be_done_is_refused_before_anything_is_made(acidtest, tmp_pa
 def test_an_administrators_work_cannot_be_watched(acidtest, tmp_path: Path) -> None:
     file = tmp_path / "maintenance.toml"
     file.write_text(f'{HEAD}engine = "firebird-5.0"\n[workload.maintenance]\n')
-    ran = acidtest("trace", file)
-    assert ran.returncode == 2
+    ran = acidtest("trace", file, code=2)
     assert "workload.maintenance cannot be watched" in ran.stderr

@@ -174,8 +174,7 @@ def test_a_cold_start_and_a_warm_one_are_what_they_say(acidtest, tmp_path: Path,
         'name = "start"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = ["sqlite", "postgresql-15"]\n'
         f'"place.start" = {json.dumps(starts)}\n' + TPCB
     )
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", file, "--out", tmp_path / "out", code=0)
     found = by_levels(tmp_path / "out", "engine", "place.start")
     assert {start for _, start in found} == set(starts)
     for (_, start), recording in found.items():
@@ -203,8 +202,7 @@ def test_a_hint_reaches_the_open_files_of_every_kind_of_engine(acidtest, tmp_pat
         + OF_FIREBIRD
         + "[workload.tpcb]\nduration_s = 2\nthink_ms = 20\n"
     )
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", file, "--out", tmp_path / "out", code=0)
     found = by_levels(tmp_path / "out", "engine", "place.access")
     assert len(found) == 6
     for (engine, access), recording in found.items():
@@ -219,8 +217,7 @@ def test_the_memory_of_a_server_by_url_cannot_be_asked_for(acidtest, tmp_path: P
         'name = "url"\nengine = "theirs"\ndurability = "os"\n[place]\nmemory_mb = 64\n'
         '[servers.theirs]\nurl = "postgresql://me@127.0.0.1:1/db"\n' + TPCB
     )
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 2
+    ran = acidtest("run", file, "--out", tmp_path / "out", code=2)
     assert "place.memory_mb: a server by URL" in ran.stderr
     file.write_text(
         file.read_text()
@@ -228,8 +225,7 @@ def test_the_memory_of_a_server_by_url_cannot_be_asked_for(acidtest, tmp_path: P
         .replace('durability = "os"\n', "")
         .replace("[factors]", 'durability = "os"\n[factors]')
     )
-    beside = acidtest("run", file, "--out", tmp_path / "out")
-    assert beside.returncode == 2
+    beside = acidtest("run", file, "--out", tmp_path / "out", code=2)
     assert "theirs: place.memory_mb is for engines that acidtest starts" in beside.stderr
 
 
@@ -239,8 +235,7 @@ def test_swap_that_the_machine_lacks_is_refused_before_anything_is_made(acidtest
         'name = "swap"\nengine = "sqlite"\ndurability = "os"\n[place]\nmemory_mb = 64\n[factors]\n'
         '"place.swap_mb" = [0, 16777216]\n[workload.tpcb]\nduration_s = 1\n'
     )
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 4, ran.stderr + ran.stdout
+    ran = acidtest("run", file, "--out", tmp_path / "out", code=4)
     assert ran.stderr.startswith("acidtest: place.swap_mb = 16777216: this machine has ")
     assert len(ran.stderr.strip().splitlines()) == 2
     assert not (tmp_path / "out").exists()
@@ -252,7 +247,6 @@ def test_swap_without_a_limit_is_refused(acidtest, tmp_path: Path) -> None:
     file.write_text(
         'name = "swap"\nengine = "sqlite"\ndurability = "os"\n[place]\nswap_mb = 16\n[workload.tpcb]\nduration_s = 1\n'
     )
-    ran = acidtest("plan", file)
-    assert ran.returncode == 2
+    ran = acidtest("plan", file, code=2)
     assert "place.swap_mb" in ran.stderr
     assert "memory_mb" in ran.stderr

@@ -5,17 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import small_kit
-from support import journal_lines, times
-
-Command = Callable[..., Any]
-
+from support import Run, journal_lines, times
 
 AS_KIT = pytest.mark.parametrize("sessions", ["as_kit", pytest.param("prepared", marks=pytest.mark.long)])
 
@@ -35,15 +30,14 @@ def sums(path: Path) -> dict[str, str]:
 
 @AS_KIT
 def test_it_is_made_filled_and_driven_and_its_report_stands_beside_ours(
-    acidtest: Command, tmp_path: Path, sessions: str
+    acidtest: Run, tmp_path: Path, sessions: str
 ) -> None:
     kit = small_kit.write(tmp_path / "kit")
     before = sums(kit)
     engines = ["firebird-3.0", "firebird-5.0", "firebird-4.0-server", "firebird-4.0"][-times(2, 4) :]
     out = tmp_path / "out"
     file = experiment(tmp_path, engines, f'count = 60\nsessions = "{sessions}"')
-    ran = acidtest("run", file, "--out", out)
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", file, "--out", out, code=0)
     recordings = journal_lines(out)
     assert len(recordings) == len(engines)
     for recording in recordings:
@@ -75,7 +69,7 @@ def test_it_is_made_filled_and_driven_and_its_report_stands_beside_ours(
     assert "What the database reports itself" in (out / "report.html").read_text()
 
 
-def test_what_the_kit_has_wrong_makes_the_recording_invalid(acidtest: Command, tmp_path: Path) -> None:
+def test_what_the_kit_has_wrong_makes_the_recording_invalid(acidtest: Run, tmp_path: Path) -> None:
     """Three pieces of 2 are not an amount of 3."""
     small_kit.write(tmp_path / "kit", piece="2")
     out = tmp_path / "out"
@@ -86,7 +80,7 @@ def test_what_the_kit_has_wrong_makes_the_recording_invalid(acidtest: Command, t
 
 
 @AS_KIT
-def test_a_halted_kit_ends_the_run_and_says_so(acidtest: Command, tmp_path: Path, sessions: str) -> None:
+def test_a_halted_kit_ends_the_run_and_says_so(acidtest: Run, tmp_path: Path, sessions: str) -> None:
     small_kit.write(tmp_path / "kit", nothing=0, halt=1)
     out = tmp_path / "out"
     acidtest("run", experiment(tmp_path, ["firebird-4.0"], f'count = 1000000\nsessions = "{sessions}"'), "--out", out)
@@ -96,7 +90,7 @@ def test_a_halted_kit_ends_the_run_and_says_so(acidtest: Command, tmp_path: Path
 
 
 @AS_KIT
-def test_a_conflict_is_counted_and_not_tried_again(acidtest: Command, tmp_path: Path, sessions: str) -> None:
+def test_a_conflict_is_counted_and_not_tried_again(acidtest: Run, tmp_path: Path, sessions: str) -> None:
     """Both terminals change one row without waiting, and nothing else has a weight but documents."""
     small_kit.write(tmp_path / "kit", nothing=0, conflict=60)
     out = tmp_path / "out"
@@ -110,12 +104,11 @@ def test_a_conflict_is_counted_and_not_tried_again(acidtest: Command, tmp_path: 
     assert kinds["sp_conflict"]["committed"] > 0
 
 
-def test_an_error_in_a_script_is_told_with_its_file_and_line(acidtest: Command, tmp_path: Path) -> None:
+def test_an_error_in_a_script_is_told_with_its_file_and_line(acidtest: Run, tmp_path: Path) -> None:
     kit = small_kit.write(tmp_path / "kit")
     script = kit / "src" / "oltp_data_filling.sql"
     script.write_text("commit;\n\ninsert into nowhere values (1);\n")
     out = tmp_path / "out"
-    ran = acidtest("run", experiment(tmp_path, ["firebird-4.0"]), "--out", out)
-    assert ran.returncode == 3
+    acidtest("run", experiment(tmp_path, ["firebird-4.0"]), "--out", out, code=3)
     (recording,) = journal_lines(out)
     assert f"{script}:3: " in recording["reason"]

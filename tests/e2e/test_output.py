@@ -101,8 +101,7 @@ def test_a_run_in_a_locale_that_is_not_utf8(acidtest, tmp_path: Path) -> None:
         f"[workload.commits]\ncount = 5\n[place]\npath = '{home}'\n",
         encoding="utf-8",
     )
-    ran = acidtest("run", file, "--out", home / "öut", environment=NOT_UTF8)
-    assert ran.returncode == 0, ran.stderr
+    ran = acidtest("run", file, "--out", home / "öut", environment=NOT_UTF8, code=0)
     assert ran.stdout.isascii()
     assert "Grosse - ..." in ran.stdout
     assert "Größe – …" in (home / "öut" / "report.html").read_text(encoding="utf-8")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from support import journal_lines, times
+from support import Run, journal_lines, times
 from workloads import SHOP
 
-Command = Callable[..., Any]
 # Firebird 3.0 loses updates now and then where terminals meet (docs/ENGINES.md), as conditions would find.
 ENGINES = ["sqlite", "firebird-5.0", "postgresql-17", "mariadb-10.11", "firebird-4.0-server", "mysql-9.7"][
     : times(4, 6)
@@ -36,10 +33,9 @@ def experiment(tmp_path: Path, more: str = "", engine: object = ("sqlite",)) -> 
     return file
 
 
-def test_it_runs_on_every_engine_with_its_conditions(acidtest: Command, shop: Path, tmp_path: Path) -> None:
+def test_it_runs_on_every_engine_with_its_conditions(acidtest: Run, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ran = acidtest("run", experiment(tmp_path, engine=ENGINES), "--out", out)
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", experiment(tmp_path, engine=ENGINES), "--out", out, code=0)
     recordings = journal_lines(out)
     assert len(recordings) == len(ENGINES)
     for recording in recordings:
@@ -82,15 +78,14 @@ END;
 """
 
 
-def test_a_script_of_pgbench_runs_as_it_is(acidtest: Command, tmp_path: Path) -> None:
+def test_a_script_of_pgbench_runs_as_it_is(acidtest: Run, tmp_path: Path) -> None:
     (tmp_path / "script.sql").write_text(PGBENCH_SCRIPT)
     file = tmp_path / "own.toml"
     file.write_text(
         'name = "own"\nrepetitions = 1\ndurability = "os"\n[workload.script]\nkind = "sql"\npath = "script.sql"\n'
         f'database = "{SHOP.parent / "pgbench"}"\ncount = 100\n[factors]\nengine = {json.dumps(ENGINES)}\n'
     )
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", file, "--out", tmp_path / "out", code=0)
     recordings = journal_lines(tmp_path / "out")
     assert len(recordings) == len(ENGINES)
     for recording in recordings:
@@ -100,19 +95,17 @@ def test_a_script_of_pgbench_runs_as_it_is(acidtest: Command, tmp_path: Path) ->
         assert all(condition["holds"] for condition in recording["checks_after"]["conditions"])
 
 
-def test_a_factor_of_a_variable_shapes_the_load(acidtest: Command, shop: Path, tmp_path: Path) -> None:
+def test_a_factor_of_a_variable_shapes_the_load(acidtest: Run, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ran = acidtest("run", experiment(tmp_path, '[factors]\n"variables.scale" = [1, 3]\n'), "--out", out)
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", experiment(tmp_path, '[factors]\n"variables.scale" = [1, 3]\n'), "--out", out, code=0)
     rows = {one["levels"]["variables.scale"]: one["load"]["rows"] for one in journal_lines(out)}
     assert rows == {"1": 1205, "3": 3205}
 
 
-def test_a_condition_that_does_not_hold_makes_the_cell_invalid(acidtest: Command, shop: Path, tmp_path: Path) -> None:
+def test_a_condition_that_does_not_hold_makes_the_cell_invalid(acidtest: Run, shop: Path, tmp_path: Path) -> None:
     buy = (shop / "buy.sql").read_text()
     (shop / "buy.sql").write_text(buy.replace("stock - :pieces", "stock - 1000001"))
-    ran = acidtest("run", experiment(tmp_path), "--out", tmp_path / "out")
-    assert ran.returncode == 1, ran.stderr + ran.stdout
+    acidtest("run", experiment(tmp_path), "--out", tmp_path / "out", code=1)
     (recording,) = journal_lines(tmp_path / "out")
     assert recording["status"] == "invalid"
     assert '"No stock is negative." does not hold' in recording["reason"]
@@ -129,32 +122,29 @@ def test_a_condition_that_does_not_hold_makes_the_cell_invalid(acidtest: Command
     ],
 )
 def test_a_mistake_is_told_before_anything_is_made(
-    acidtest: Command, shop: Path, tmp_path: Path, file: str, text: str, said: str
+    acidtest: Run, shop: Path, tmp_path: Path, file: str, text: str, said: str
 ) -> None:
     (shop / file).write_text(text)
     for command in (("plan",), ("run", "--out", tmp_path / "out")):
-        ran = acidtest(command[0], experiment(tmp_path), *command[1:])
-        assert ran.returncode == 2, ran.stderr + ran.stdout
+        ran = acidtest(command[0], experiment(tmp_path), *command[1:], code=2)
         assert said in ran.stderr
         assert "Traceback" not in ran.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_sql_that_the_engine_refuses_is_told_with_its_line(acidtest: Command, shop: Path, tmp_path: Path) -> None:
+def test_sql_that_the_engine_refuses_is_told_with_its_line(acidtest: Run, shop: Path, tmp_path: Path) -> None:
     (shop / "indexes.sql").write_text("create index a on purchase (customer_id);\ncreate index b on nowhere (x);\n")
-    ran = acidtest("run", experiment(tmp_path), "--out", tmp_path / "out")
-    assert ran.returncode == 3, ran.stderr + ran.stdout
+    acidtest("run", experiment(tmp_path), "--out", tmp_path / "out", code=3)
     (recording,) = journal_lines(tmp_path / "out")
     assert recording["status"] == "failed"
     assert "indexes.sql:2: " in recording["reason"]
 
 
-def test_a_run_goes_on_with_the_same_files_only(acidtest: Command, shop: Path, tmp_path: Path) -> None:
+def test_a_run_goes_on_with_the_same_files_only(acidtest: Run, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert acidtest("run", experiment(tmp_path), "--out", out).returncode == 0
     assert acidtest("run", experiment(tmp_path), "--out", out).returncode == 0
     assert len(journal_lines(out)) == 1
     (shop / "look.sql").write_text("select 1;\n")
-    ran = acidtest("run", experiment(tmp_path), "--out", out)
-    assert ran.returncode == 2
+    ran = acidtest("run", experiment(tmp_path), "--out", out, code=2)
     assert "holds the results of this experiment with other files: shop: look.sql" in ran.stderr

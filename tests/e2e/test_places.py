@@ -9,13 +9,12 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from acidtest.files import state_directory
 from blocks import loops_over_files_in, mounts_below
-from support import ACIDTEST, journal_lines, processes_with, times
+from support import ACIDTEST, Run, journal_lines, processes_with, times
 
 MATRIX = """
 name = "places"
@@ -61,10 +60,9 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-def test_file_system_by_option_by_scheduler(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_file_system_by_option_by_scheduler(acidtest: Run, tmp_path: Path) -> None:
     file = written(tmp_path / "places.toml", MATRIX)
-    done = acidtest("run", file, "--out", tmp_path / "out")
-    assert done.returncode == 3, done.stderr  # cells failed, and the matrix went on
+    done = acidtest("run", file, "--out", tmp_path / "out", code=3)  # cells failed, and the matrix went on
     found = {r["cell"].removeprefix("commits/").removesuffix("#1"): r for r in journal_lines(tmp_path / "out")}
     states = {name: r["status"] for name, r in found.items()}
     expected = {
@@ -103,26 +101,24 @@ def test_file_system_by_option_by_scheduler(acidtest: Callable[..., Any], tmp_pa
 
 
 def test_an_engine_that_cannot_be_on_a_raw_device_is_refused_by_name(
-    acidtest: Callable[..., Any], experiment: Callable[..., Path], tmp_path: Path
+    acidtest: Run, experiment: Callable[..., Path], tmp_path: Path
 ) -> None:
     file = experiment(engine='["firebird-5.0", "sqlite", "postgresql-15"]', extra='[place]\nkind = "raw"')
-    done = acidtest("run", file, "--out", tmp_path / "out")
-    assert done.returncode == 2
+    done = acidtest("run", file, "--out", tmp_path / "out", code=2)
     assert "sqlite: cannot have its database on a raw device" in done.stderr
     assert '[[exclude]] engine = "sqlite"' in done.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_every_firebird_has_its_database_on_a_raw_device(
-    acidtest: Callable[..., Any], experiment: Callable[..., Path], tmp_path: Path
+    acidtest: Run, experiment: Callable[..., Path], tmp_path: Path
 ) -> None:
     engines = ["firebird-3.0", "firebird-4.0", "firebird-5.0", "firebird-3.0-server"]
     in_turn = '[[exclude]]\ndurability = "{}"\nengine = {}\n'
     excluded = in_turn.format("os", json.dumps(engines[::2])) + in_turn.format("drive", json.dumps(engines[1::2]))
     extra = f'[place]\nkind = "raw"\n{excluded}'
     file = experiment(engine=json.dumps(engines), durability='["os", "drive"]', extra=extra)
-    done = acidtest("run", file, "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr + done.stdout
+    acidtest("run", file, "--out", tmp_path / "out", code=0)
     recordings = journal_lines(tmp_path / "out")
     assert [r["status"] for r in recordings] == ["done"] * 4
     assert all(r["place"]["kind"] == "raw" and r["checks_after"]["conditions"] for r in recordings)
@@ -158,9 +154,7 @@ def test_without_root_what_needs_it_is_said_in_one_line_and_the_rest_works(
     ("engine", "kind"),
     [("sqlite", "loop"), pytest.param("firebird-5.0", "loop", marks=pytest.mark.long), ("firebird-5.0", "raw")],
 )
-def test_a_place_that_runs_full_fails_its_cell_only(
-    acidtest: Callable[..., Any], tmp_path: Path, engine: str, kind: str
-) -> None:
+def test_a_place_that_runs_full_fails_its_cell_only(acidtest: Run, tmp_path: Path, engine: str, kind: str) -> None:
     file = written(
         tmp_path / "full.toml",
         f"""
@@ -177,15 +171,14 @@ kind = "{kind}"
 size_mb = {64 if kind == "loop" else 16}
 """,
     )
-    done = acidtest("run", file, "--out", tmp_path / "out")
-    assert done.returncode == 3, done.stderr
+    acidtest("run", file, "--out", tmp_path / "out", code=3)
     found = {r["workload"]["count"]: (r["status"], r["reason"]) for r in journal_lines(tmp_path / "out")}
     assert found[5] == ("done", None)
     assert found[9000][0] == "failed"
     assert "raise place.size_mb" in found[9000][1]
 
 
-def test_doctor_says_which_file_systems_can_be_made(acidtest: Callable[..., Any]) -> None:
+def test_doctor_says_which_file_systems_can_be_made(acidtest: Run) -> None:
     findings = {f["what"]: f for f in json.loads(acidtest("doctor", "--json").stdout)["findings"]}
     can, _, cannot = findings["file systems"]["detail"].partition(" can be made; ")
     assert {"ext2", "ext3", "ext4", "xfs", "btrfs"} <= set(can.split(", "))
@@ -213,7 +206,7 @@ filesystem = [
 
 
 @pytest.mark.timeout(1200)
-def test_after_each_kill_clean_leaves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_after_each_kill_clean_leaves_nothing(acidtest: Run, tmp_path: Path) -> None:
     file, out, home = written(tmp_path / "killed.toml", KILLED), tmp_path / "out", tmp_path / "home"
     home.mkdir()
     (home / "engines").symlink_to(state_directory() / "engines")

@@ -21,7 +21,7 @@ from acidtest.files import state_directory
 from acidtest.place import Ledger
 from acidtest.place.link import PRIMARY, Link, entering
 from stand_in import StandIn
-from support import ACIDTEST
+from support import ACIDTEST, Run
 
 PORT = 7583
 DISK_SIZE = "512M"
@@ -39,7 +39,6 @@ terminals = 2
 {extent}
 """
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SIDES: dict[str, Callable[[Path], list[object]]] = {
     "serve": lambda path: ["--at", path],
     "witness": lambda path: ["--server", "127.0.0.1:9", "--out", path / "out"],
@@ -153,8 +152,7 @@ def is_reported_and_audited(machines: Machines, acidtest: Run, told: dict[str, A
     assert "simulated" not in shown.stdout
     assert "another drive, what lies beside the database files, replicas" in " ".join(shown.stdout.split())
     assert "real machine" in (out / "report.html").read_text()
-    audited = acidtest("audit", out, "--json")
-    assert audited.returncode == 0, audited.stderr
+    acidtest("audit", out, "--json", code=0)
     # It is done: the machine need not be there any more.
     machines.cut.end()
     code, again_told, said = machines.witness(*more)
@@ -304,8 +302,7 @@ def test_what_a_plug_cannot_cut(acidtest: Run, tmp_path: Path, side: str, change
     file.write_text(
         EXPERIMENT.format(repetitions=1, engine='["sqlite"]', durability='["os"]', extent="count = 9").replace(*change)
     )
-    refused = acidtest("plug", side, file, *SIDES[side](tmp_path))
-    assert refused.returncode == 2, refused.stdout
+    refused = acidtest("plug", side, file, *SIDES[side](tmp_path), code=2)
     assert said in refused.stderr
 
 
@@ -317,8 +314,7 @@ def test_what_is_refused_of_options(acidtest: Run, tmp_path: Path) -> None:
         (["--switch-off", " ", "--switch-on", "true"], "an empty command switches nothing"),
         (["--server", "nowhere:port"], "--server nowhere:port: is no address"),
     ]:
-        refused = acidtest("plug", "witness", file, *SIDES["witness"](tmp_path), *more)
-        assert refused.returncode == 2
+        refused = acidtest("plug", "witness", file, *SIDES["witness"](tmp_path), *more, code=2)
         assert said in refused.stderr
     (tmp_path / "acidtest-plug").mkdir()
     (tmp_path / "acidtest-plug" / "letters").touch()
@@ -327,7 +323,6 @@ def test_what_is_refused_of_options(acidtest: Run, tmp_path: Path) -> None:
         (["--at", tmp_path / "nothing"], "no such directory"),
         ([], "is there already, and is not acidtest's"),
     ]:
-        refused = acidtest("plug", "serve", file, "--quick", *SIDES["serve"](tmp_path), *more)
-        assert refused.returncode == 2
+        refused = acidtest("plug", "serve", file, "--quick", *SIDES["serve"](tmp_path), *more, code=2)
         assert said in refused.stderr
     assert (tmp_path / "acidtest-plug" / "letters").exists()

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 import socket
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from acidtest.place import disk_service, leftovers
 from acidtest.place.guest import machine_service as guest
-from support import ACIDTEST
+from support import ACIDTEST, Run
 
 EXPERIMENT = """
 name = "guests"
@@ -27,7 +26,6 @@ terminals = 1
 count = 5
 """
 NAME = "tried"
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
@@ -69,8 +67,7 @@ def test_a_guest_loses_with_its_power_what_it_has_not_flushed(acidtest: Run, por
         twice = acidtest("plug", "guest", "on", NAME)
         assert (twice.returncode, f"{NAME}: is on" in twice.stderr) == (2, True), twice.stderr
         for turn in ("off", "on"):
-            turned = acidtest("plug", "guest", turn, NAME)
-            assert turned.returncode == 0, turned.stderr
+            acidtest("plug", "guest", turn, NAME, code=0)
         while len(boots := re.findall(r"at boot (\S+): (.*)\n", said := console.read_text())) < 2:
             with guest.opened(NAME) as on:
                 assert on.pid is not None, said
@@ -92,15 +89,14 @@ def test_a_guest_loses_with_its_power_what_it_has_not_flushed(acidtest: Run, por
 def test_a_guest_loses_with_its_power_what_its_level_announces(acidtest: Run, tmp_path: Path, port: int) -> None:
     file, out = tmp_path / "guests.toml", tmp_path / "out"
     file.write_text(EXPERIMENT)
-    made = acidtest("plug", "guest", "create", NAME, file, "--size", "128M", "--memory-mb", 512, "--port", port)
-    assert made.returncode == 0, made.stderr
+    acidtest("plug", "guest", "create", NAME, file, "--size", "128M", "--memory-mb", 512, "--port", port, code=0)
     try:
         switch = f"{ACIDTEST} plug guest"
         done = acidtest(
             "plug", "witness", file, "--server", f"127.0.0.1:{port}", "--out", out, "--json",
             "--off-for", 0, "--switch-off", f"{switch} off {NAME}", "--switch-on", f"{switch} on {NAME}",
+            code=0,
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
     finally:
         removed = acidtest("plug", "guest", "remove", NAME)
     assert removed.returncode == 0, removed.stderr

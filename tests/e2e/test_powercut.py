@@ -10,9 +10,7 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet
 import pytest
@@ -20,7 +18,7 @@ import pytest
 from acidtest.analysis.survival import merge
 from acidtest.files import find_rig
 from blocks import loops_over_files_in, mounts_below
-from support import ACIDTEST, processes_with, times
+from support import ACIDTEST, Cut, Run, processes_with, times
 
 PLANTED = Path(__file__).parents[1] / "powercut" / "planted_rig.py"
 
@@ -66,27 +64,14 @@ def written(
     return path
 
 
-def cut(
-    acidtest: Callable[..., Any], file: Path, out: Path, *more: object, **kwargs: Any
-) -> tuple[int, dict[str, Any]]:
-    """The exit code and what --json says. Nothing may be left mounted or attached."""
-    done = acidtest("powercut", file, "--out", out, "--json", *more, **kwargs)
-    assert done.stdout, done.stderr
-    assert mounts_below(out) == []
-    assert loops_over_files_in(out) == []
-    assert {path.name for path in out.iterdir()} - {"acidtest-states"} == {"cuts.jsonl", "report.html"}
-    return done.returncode, json.loads(done.stdout)
-
-
-def test_drives_that_keep_their_word_and_drives_that_do_not(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_drives_that_keep_their_word_and_drives_that_do_not(acidtest: Run, powercut: Cut, tmp_path: Path) -> None:
     file, out = written(tmp_path / "cuts.toml", DRIVES), tmp_path / "out"
-    code, results = cut(acidtest, file, out)
+    results = powercut(file, out)
     verdicts = {(c["levels"]["durability"], c["levels"]["drive"]): c["verdict"] for c in results["combinations"]}
     assert verdicts == {
         ("none", "honest"): "lost", ("none", "lying"): "lost", ("none", "tearing"): "lost",
         ("drive", "honest"): "survived", ("drive", "lying"): "lost", ("drive", "tearing"): "survived",
     }  # fmt: skip
-    assert code == 0  # the level or the drive says that this may be lost
     assert results["losses"] == {"announced": 4 * FEW, "unannounced": 0}
     assert {one["announced_by"] for one in results["cuts"]} == {
         None, "level none: an OS crash or power cut may lose commits and break the database", "the drive, which lies about flushes",
@@ -102,9 +87,9 @@ def test_drives_that_keep_their_word_and_drives_that_do_not(acidtest: Callable[.
         assert checks["file-system-check"] != "unknown"
         assert merge(*(checks[name] for name in checks if name != "file-system-check")) == one["cut"]["verdict"]
     # The same command makes no cut again, one more makes one a combination.
-    assert cut(acidtest, file, out)[1]["cuts"] == results["cuts"]
+    assert powercut(file, out)["cuts"] == results["cuts"]
     more = FEW + 1
-    assert len(cut(acidtest, file, out, "--cuts", str(more))[1]["cuts"]) == 6 * more
+    assert len(powercut(file, out, "--cuts", str(more))["cuts"]) == 6 * more
     table = tmp_path / "cuts.csv"
     shown = acidtest("report", out, "--csv", table, "--parquet", tmp_path / "cuts.parquet").stdout
     assert f"{more} of {more}" in shown
@@ -113,13 +98,12 @@ def test_drives_that_keep_their_word_and_drives_that_do_not(acidtest: Callable[.
     assert {(row["verdict"], row["failure"]) for row in rows} == {("survived", "cut"), ("lost", "cut")}
     assert [row["verdict"] for row in rows if row["commits_lost"] == "0"].count("survived") == 2 * more
     assert len(rows) == 6 * more == pyarrow.parquet.read_table(tmp_path / "cuts.parquet").num_rows
-    refused = acidtest("report", out, "--rows", "engine")
-    assert refused.returncode == 2
+    refused = acidtest("report", out, "--rows", "engine", code=2)
     assert "--rows: power cuts have one table" in refused.stderr
 
 
 def test_what_a_level_promises_for_the_end_of_the_engine_the_kernel_and_the_power_is_tried(
-    acidtest: Callable[..., Any], tmp_path: Path
+    powercut: Cut, tmp_path: Path
 ) -> None:
     """And on a drive that loses what it acknowledges the engine serves an old database as if it were right."""
     factors = """
@@ -134,8 +118,7 @@ end = [
 """
     # ext4 writes nothing by itself meanwhile, however slow this machine.
     file = written(tmp_path / "cuts.toml", factors, place='mount = "commit=3600"')
-    code, results = cut(acidtest, file, tmp_path / "out")
-    assert code == 0
+    results = powercut(file, tmp_path / "out")
     assert {(c["levels"]["durability"], c["levels"]["end"]): c["verdict"] for c in results["combinations"]} == {
         ("os", "kill"): "survived", ("os", "kernel crash"): "lost", ("os", "losing drive"): "lost",
         ("drive", "kill"): "survived", ("drive", "kernel crash"): "survived", ("drive", "losing drive"): "lost",
@@ -153,7 +136,7 @@ end = [
     assert silent == {"kill": 0, "kernel crash": 0, "losing drive": FEW}
 
 
-def test_a_controller_s_battery_decides(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_controller_s_battery_decides(powercut: Cut, tmp_path: Path) -> None:
     """The flush is acknowledged in both cases."""
     factors = """
 engine = "sqlite"
@@ -164,11 +147,10 @@ drive = [
   { name = "dead battery", set = { "place.disk_battery" = "dead" } },
 ]
 """
-    code, results = cut(acidtest, written(tmp_path / "cuts.toml", factors), tmp_path / "out")
+    results = powercut(written(tmp_path / "cuts.toml", factors), tmp_path / "out")
     assert {c["levels"]["drive"]: c["verdict"] for c in results["combinations"]} == {
         "battery-backed": "survived", "dead battery": "lost",
     }  # fmt: skip
-    assert code == 0
     assert results["losses"] == {"announced": FEW, "unannounced": 0}
     assert {one["announced_by"] for one in results["cuts"]} == {
         None, "the drive's controller, whose battery is dead",
@@ -177,9 +159,7 @@ drive = [
     assert controls == {"battery-backed controller": None, "controller with a dead battery": "survived"}
 
 
-def test_a_log_that_is_written_through_is_lost_by_a_drive_that_ignores_that(
-    acidtest: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_log_that_is_written_through_is_lost_by_a_drive_that_ignores_that(powercut: Cut, tmp_path: Path) -> None:
     """Of a log that is flushed nothing is said on that drive: where its flush was the journal's, it may be lost as well."""
     methods = [
         '{ name = "written through", set = { "mysql.innodb_log_file_write_through" = true } }',
@@ -200,37 +180,31 @@ innodb_log_file_buffering = false
     file = written(tmp_path / "cuts.toml", factors, size_mb=512)
     # A flush of another thread may come between the last commit and the cut, and more often on a busy machine.
     for cuts in (FEW, 4, 12, 40):
-        code, results = cut(acidtest, file, tmp_path / "out", "--cuts", str(cuts))
+        results = powercut(file, tmp_path / "out", "--cuts", str(cuts))
         verdicts = {(c["levels"]["method"], c["levels"]["drive"]): c["verdict"] for c in results["combinations"]}
         if verdicts["written through", "ignores write-through"] == "lost":
             break
     assert {verdict for (_, drive), verdict in verdicts.items() if drive == "honest"} == {"survived"}
     assert verdicts["written through", "ignores write-through"] == "lost"
-    assert code == 0
     assert results["losses"]["unannounced"] == 0
     ignoring = [one["cut"] for one in results["cuts"] if one["cut"]["drive"] == "ignore-write-through"]
     assert {one["checks"]["disk-loses-its-cache"] for one in ignoring} == {"survived"}
 
 
-def test_the_first_commit_of_a_server_whose_log_was_made_anew_survives(
-    acidtest: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_the_first_commit_of_a_server_whose_log_was_made_anew_survives(powercut: Cut, tmp_path: Path) -> None:
     """MariaDB renames a log of another size into place at its start and does not make that durable."""
     factors = 'engine = "mariadb-10.11"\ndurability = "drive"'
     file = written(tmp_path / "cuts.toml", factors, count=1, size_mb=512)
-    code, results = cut(acidtest, file, tmp_path / "out")
+    results = powercut(file, tmp_path / "out")
     assert [(one["verdict"], one["survived"]) for one in results["combinations"]] == [("survived", FEW)]
-    assert code == 0
 
 
-def test_a_cut_is_made_again_from_its_seed(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_cut_is_made_again_from_its_seed(acidtest: Run, powercut: Cut, tmp_path: Path) -> None:
     file = written(tmp_path / "cuts.toml", DRIVES)
     only = "numbered/sqlite/drive/lying"
-    code, results = cut(acidtest, file, tmp_path / "out", "--only", only, "--seed", "7")
-    assert code == 0
+    results = powercut(file, tmp_path / "out", "--only", only, "--seed", "7")
     assert [(one["seed"], one["cut"]["verdict"]) for one in results["cuts"]] == [(7, "lost")] * FEW
-    stray = acidtest("powercut", file, "--out", tmp_path / "other", "--only", "numbered/sqlite/drive")
-    assert stray.returncode == 2
+    stray = acidtest("powercut", file, "--out", tmp_path / "other", "--only", "numbered/sqlite/drive", code=2)
     assert only in stray.stderr
 
 
@@ -240,11 +214,10 @@ def planted(bug: str) -> dict[str, str]:
 
 
 def test_an_acknowledgement_that_is_too_early_is_a_loss_and_is_found_again(
-    acidtest: Callable[..., Any], tmp_path: Path
+    acidtest: Run, powercut: Cut, tmp_path: Path
 ) -> None:
     """A loss that nobody announces is kept."""
-    code, results = cut(acidtest, written(tmp_path / "cuts.toml"), tmp_path / "out", environment=planted("early"))
-    assert code == 1
+    results = powercut(written(tmp_path / "cuts.toml"), tmp_path / "out", environment=planted("early"), code=1)
     assert results["losses"]["announced"] == 0
     assert results["combinations"][0]["verdict"] == "lost"
     lost = [one["cut"] for one in results["cuts"] if one["cut"]["verdict"] == "lost"]
@@ -252,17 +225,15 @@ def test_an_acknowledgement_that_is_too_early_is_a_loss_and_is_found_again(
     assert {one["checks"]["acknowledged-commits-are-there"] for one in lost} == {"lost"}
     (kept,) = [one for one in lost if one["state"]]
     for _ in range(2):  # it is inspected on a copy
-        again = acidtest("powercut", "--replay", kept["state"], "--json")
-        assert again.returncode == 1
+        again = acidtest("powercut", "--replay", kept["state"], "--json", code=1)
         shown = json.loads(again.stdout)
         assert (shown["verdict"], shown["reasons"]) == ("lost", kept["reasons"])
         assert shown["fate"] == kept["fate"]
 
 
-def test_an_acknowledgement_log_that_lacks_lines_proves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_acknowledgement_log_that_lacks_lines_proves_nothing(powercut: Cut, tmp_path: Path) -> None:
     file = written(tmp_path / "cuts.toml", cuts=3)  # in one of them all that the log lacks may have survived
-    code, results = cut(acidtest, file, tmp_path / "out", environment=planted("dropped"))
-    assert code == 3
+    results = powercut(file, tmp_path / "out", environment=planted("dropped"), code=3)
     assert results["losses"]["announced"] == 0
     assert results["combinations"][0]["verdict"] == "unknown"
     unknown = [one["cut"] for one in results["cuts"] if one["cut"]["verdict"] == "unknown"]
@@ -270,9 +241,9 @@ def test_an_acknowledgement_log_that_lacks_lines_proves_nothing(acidtest: Callab
     assert {one["checks"]["acknowledgement-log-is-complete"] for one in unknown} == {"unknown"}
 
 
-def test_a_disk_that_keeps_all_proves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_disk_that_keeps_all_proves_nothing(powercut: Cut, tmp_path: Path) -> None:
     file = written(tmp_path / "cuts.toml", place='disk_keeps = "all"\ndisk_faults = "lie-about-flush"')
-    _, results = cut(acidtest, file, tmp_path / "out")
+    results = powercut(file, tmp_path / "out", code=3)
     assert [one["cut"]["verdict"] for one in results["cuts"]] == ["unknown"] * FEW
     (reason,) = results["cuts"][0]["cut"]["reasons"]
     assert "the disk lost nothing" in reason
@@ -284,25 +255,21 @@ def test_a_disk_that_keeps_all_proves_nothing(acidtest: Callable[..., Any], tmp_
     ("failure", "filesystem", "size_mb"),
     [("cut-in-recovery", "ext4", 64), ("failed-flush", "xfs", 320), ("dropped-flush", "xfs", 320)],
 )
-def test_other_failures(
-    acidtest: Callable[..., Any], tmp_path: Path, failure: str, filesystem: str, size_mb: int
-) -> None:
+def test_other_failures(powercut: Cut, tmp_path: Path, failure: str, filesystem: str, size_mb: int) -> None:
     """A failed flush stops xfs at once; ext4 may confirm one more that is not durable (docs/POWER-CUTS.md)."""
     place = f'disk_failure = "{failure}"'
     file = written(tmp_path / "cuts.toml", place=place, filesystem=filesystem, size_mb=size_mb)
-    code, results = cut(acidtest, file, tmp_path / "out")
-    assert code == 0
+    results = powercut(file, tmp_path / "out")
     for one in results["cuts"]:
         assert one["cut"]["verdict"] == "survived"
         assert one["cut"]["after_failed_flush"] == ("stopped" if failure.endswith("-flush") else None)
 
 
-def test_recovery_is_timed_piece_by_piece_after_the_verdict(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_recovery_is_timed_piece_by_piece_after_the_verdict(acidtest: Run, powercut: Cut, tmp_path: Path) -> None:
     """How long a piece takes on a busy machine is not ours to say; that all of them are there, and add up, is."""
     file = written(tmp_path / "cuts.toml", place="disk_recovery_s = 5\ndisk = 'sata-ssd'", size_mb=256)
     file.write_text(file.read_text().replace("count = 20", "duration_s = 12"))
-    code, results = cut(acidtest, file, tmp_path / "out", "--cuts", str(times(1, 2)))
-    assert code == 0
+    results = powercut(file, tmp_path / "out", "--cuts", str(times(1, 2)))
     cuts = [made["cut"] for made in results["cuts"]]
     for one in cuts:  # each from what its own cut has left
         assert one["verdict"] == "survived"
@@ -332,11 +299,10 @@ def test_recovery_is_timed_piece_by_piece_after_the_verdict(acidtest: Callable[.
         assert [float(exported["recovery_mount_s"]) for exported in csv.DictReader(handle)] == mounts
 
 
-def test_crash_states_and_the_failing_one_again(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_crash_states_and_the_failing_one_again(acidtest: Run, powercut: Cut, tmp_path: Path) -> None:
     factors = '[factors]\nengine = ["sqlite"]\ndurability = ["os", "drive"]'
     file = written(tmp_path / "cuts.toml", factors, 'disk_failure = "crash-states"\ndisk_states = 25', count=10)
-    code, results = cut(acidtest, file, tmp_path / "out", "--cuts", "1")
-    assert code == 0
+    results = powercut(file, tmp_path / "out", "--cuts", "1")
     weak, strong = (one["cut"] for one in results["cuts"])
     assert (weak["verdict"], strong["verdict"]) == ("lost", "survived")
     assert strong["states"]["survived"] == strong["states"]["looked_at"] == 25
@@ -346,15 +312,14 @@ def test_crash_states_and_the_failing_one_again(acidtest: Callable[..., Any], tm
     assert all(0 <= done <= of for done, of in strong["states"]["exercised"].values())
     assert results["losses"] == {"announced": weak["states"]["lost"], "unannounced": 0}
     assert weak["states"]["damaged"] == 0
-    again = acidtest("powercut", "--replay", weak["states"]["shortest"], "--json")
-    assert again.returncode == 0
+    again = acidtest("powercut", "--replay", weak["states"]["shortest"], "--json", code=0)
     shown = json.loads(again.stdout)
     assert shown["verdict"] == "lost"
     assert shown["announced_by"].startswith("level os: an OS crash or power cut may lose the commits since the last")
     assert shown["fate"]["lost"] == weak["fate"]["lost"]
 
 
-def test_after_kills_of_lab_and_rig_clean_leaves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_after_kills_of_lab_and_rig_clean_leaves_nothing(acidtest: Run, tmp_path: Path) -> None:
     file, out, home = written(tmp_path / "cuts.toml"), tmp_path / "out", tmp_path / "home"
     home.mkdir()
     environment = {**os.environ, "ACIDTEST_HOME": str(home)}
@@ -384,7 +349,7 @@ def test_after_kills_of_lab_and_rig_clean_leaves_nothing(acidtest: Callable[...,
         assert acidtest("clean", environment=environment).stdout == "Nothing was left behind.\n"
 
 
-def test_a_disk_that_was_killed_ends_no_more_than_its_cuts(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_disk_that_was_killed_ends_no_more_than_its_cuts(acidtest: Run, tmp_path: Path) -> None:
     file, out, home = written(tmp_path / "cuts.toml"), tmp_path / "out", tmp_path / "home"
     home.mkdir()
     environment = {**os.environ, "ACIDTEST_HOME": str(home)}
@@ -412,19 +377,16 @@ def test_a_disk_that_was_killed_ends_no_more_than_its_cuts(acidtest: Callable[..
     assert [cuts[number] for number in range(1, made + 1)] == ["done"] * made
 
 
-def test_what_cannot_be_cut_is_refused(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_what_cannot_be_cut_is_refused(acidtest: Run, tmp_path: Path) -> None:
     file = tmp_path / "cuts.toml"
     file.write_text('name = "x"\nengine = "sqlite"\ndurability = "drive"\n[workload.numbered]\ncount = 5\n')
-    done = acidtest("powercut", file, "--out", tmp_path / "out")
-    assert done.returncode == 2
+    done = acidtest("powercut", file, "--out", tmp_path / "out", code=2)
     assert 'kind = "disk"' in done.stderr
     assert acidtest("powercut").returncode == 2
     short = written(tmp_path / "short.toml", place="disk_recovery_s = 5")
-    refused = acidtest("powercut", short, "--out", tmp_path / "out")
-    assert refused.returncode == 2
+    refused = acidtest("powercut", short, "--out", tmp_path / "out", code=2)
     assert "workload.numbered: a load of 11 s or less shows no rate to recover to" in refused.stderr
-    stranger = acidtest("powercut", "--replay", file)
-    assert stranger.returncode == 2
+    stranger = acidtest("powercut", "--replay", file, code=2)
     assert "cannot be read" in stranger.stderr
 
 
@@ -436,32 +398,24 @@ durability = ["drive"]
 """
 
 
-def test_who_notices_what_storage_does_wrong(acidtest: Callable[..., Any], tmp_path: Path) -> None:
-    text = CUTS.format(
-        factors=SPOILING,
-        place='queue = "max_sectors_kb=16"\n[settings]\npostgresql.data_checksums = true',
-        count=60,
-        filesystem="ext4",
-        size_mb=256,
-        cuts=FEW,
-    )
-    file = tmp_path / "storage.toml"
-    file.write_text(text)
-    code, results = cut(acidtest, file, tmp_path / "out")
+def test_who_notices_what_storage_does_wrong(powercut: Cut, tmp_path: Path) -> None:
+    place = 'queue = "max_sectors_kb=16"\n[settings]\npostgresql.data_checksums = true'
+    file, out = written(tmp_path / "storage.toml", SPOILING, place, count=60, size_mb=256), tmp_path / "out"
+    results = powercut(file, out, code=None)
     # What was lost is announced by the drive, and a full disk loses nothing. Of storage that failed it may be unknown.
-    assert code == (3 if any(one["cut"]["verdict"] == "unknown" for one in results["cuts"]) else 0)
+    unknown = any(one["cut"]["verdict"] == "unknown" for one in results["cuts"])
+    assert powercut(file, out, code=3 if unknown else 0)["cuts"] == results["cuts"]  # no cut is made again
     told = {(one["levels"]["engine"], one["levels"]["place.disk_failure"]): one for one in results["storage_failures"]}
     for (engine, failure), one in told.items():
         assert one["trials"] == FEW, (engine, failure, one)
-        if failure != "lost-write":  # which of the engine's writes are tried is drawn by lot, and may be none
+        if failure != "lost-write":  # the engine's writes that are tried are drawn at random, and may be none
             assert one["struck"] == FEW, (engine, failure, one)
     for one in results["cuts"]:
         storage = one["cut"]["storage"]
         assert one["cut"]["fate"] is None or one["cut"]["fate"]["acknowledged"] >= 60
         if storage["outcome"] == "unknown":
-            assert "never read again" in storage["why"] or (
-                not storage["struck"] and "did not strike" in storage["why"]
-            )
+            struck_none = not storage["struck"] and "did not strike" in storage["why"]
+            assert struck_none or "never read again" in storage["why"]
     # Of a page with a checksum no turned bit is served: PostgreSQL refuses it, in answer to the session and in its log.
     rot = told["postgresql-15", "rot"]
     assert rot["outcomes"]["silent"] == 0 and "wrong" not in rot["served"]
@@ -479,8 +433,6 @@ def test_who_notices_what_storage_does_wrong(acidtest: Callable[..., Any], tmp_p
         ('disk_failure = "rot"\ndisk_keeps = "torn"', "disk_keeps is without effect"),
     ],
 )
-def test_what_would_not_tell_who_notices_is_refused(
-    acidtest: Callable[..., Any], tmp_path: Path, place: str, said: str
-) -> None:
+def test_what_would_not_tell_who_notices_is_refused(acidtest: Run, tmp_path: Path, place: str, said: str) -> None:
     done = acidtest("powercut", written(tmp_path / "cuts.toml", place=place), "--out", tmp_path / "out")
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr

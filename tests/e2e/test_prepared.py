@@ -77,11 +77,9 @@ def test_a_log_is_replayed_over_what_the_user_has_prepared_and_nothing_else_is_t
     own, log = prepared
     tables = own.tables()
     file = replay(log.logs[-1], own, tmp_path, f'database = "{SHOP}"')
-    planned = acidtest("plan", file)
-    assert planned.returncode == 0, planned.stderr
+    planned = acidtest("plan", file, code=0)
     assert YOURS in planned.stdout
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    acidtest("run", file, "--out", tmp_path / "out", code=0)
     (first,) = journal_lines(tmp_path / "out")
     assert first["status"] == "done", first["reason"]
     assert (first["load"], first["workload"]["prepared"]) == (None, True)
@@ -91,8 +89,7 @@ def test_a_log_is_replayed_over_what_the_user_has_prepared_and_nothing_else_is_t
     assert content(own) == log.left.content
     assert own.tables() == tables
     # A second run begins with what the first has left: its purchases are there.
-    again = acidtest("run", file, "--out", tmp_path / "again")
-    assert again.returncode == 0, (again.stdout, again.stderr)
+    acidtest("run", file, "--out", tmp_path / "again", code=0)
     (second,) = journal_lines(tmp_path / "again")
     assert second["replay"]["errors_new"] == len(log.left.content[recording.TABLES.index("purchase")]) > 0
     assert own.tables() == tables
@@ -117,8 +114,7 @@ def test_a_command_of_the_users_brings_the_database_back_before_each_run(
     psql = f"{postgres_program('psql')} -q -v ON_ERROR_STOP=1 -f restore.sql -h {own.host} -p {own.port} "
     psql += f"-U {own.target.user} {own.target.database}"
     file = replay(log.logs[-1], own, tmp_path, f'restore = "{psql}"', repetitions=2)
-    ran = acidtest("run", file, "--out", tmp_path / "out", environment={"PGPASSWORD": own.password})
-    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    ran = acidtest("run", file, "--out", tmp_path / "out", environment={"PGPASSWORD": own.password}, code=0)
     assert own.password not in (tmp_path / "out" / "journal.jsonl").read_text()
     assert "Before each run your command brings it back" in ran.stdout
     recordings = journal_lines(tmp_path / "out")
@@ -136,8 +132,7 @@ def test_a_restore_that_fails_fails_its_cell_in_one_line(
         for number, (command, said) in enumerate(FAILING):
             keys = f'restore = "{command}"\nstatement_limit_s = 0.5'
             out = tmp_path / f"out-{number}"
-            ran = acidtest("run", replay(log, own, tmp_path, keys), "--out", out)
-            assert ran.returncode == 3, (ran.stdout, ran.stderr)
+            acidtest("run", replay(log, own, tmp_path, keys), "--out", out, code=3)
             (failed,) = journal_lines(out)
             assert failed["reason"].startswith("restore: ")
             assert said in failed["reason"]
@@ -174,8 +169,7 @@ def test_a_firebird_file_is_copied_for_each_run_and_stays_as_it_is(acidtest, tmp
     before = _sum(tmp_path / "shop.fdb")
     workload = f'kind = "replay"\npath = "{log.logs[-1]}"\ndatabase_file = "shop.fdb"\ndatabase = "{SHOP}"\nspeed = 20'
     file = experiment(tmp_path, workload, engine="firebird-5.0", repetitions=2)
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    ran = acidtest("run", file, "--out", tmp_path / "out", code=0)
     assert "shop.fdb is yours: acidtest has not made its data. Each run has a copy of it." in ran.stdout
     recordings = journal_lines(tmp_path / "out")
     assert [one["status"] for one in recordings] == ["done", "done"]
@@ -188,8 +182,7 @@ def test_a_firebird_file_is_copied_for_each_run_and_stays_as_it_is(acidtest, tmp
     assert _sum(tmp_path / "shop.fdb") == before
     assert [path.name for path in tmp_path.glob("shop.fdb*")] == ["shop.fdb"]
     # Another engine's series, and another file in its place, are told before anything begins.
-    older = acidtest("plan", experiment(tmp_path, workload, engine="firebird-4.0"))
-    assert older.returncode == 2
+    older = acidtest("plan", experiment(tmp_path, workload, engine="firebird-4.0"), code=2)
     assert "whose on-disk structure is 13.1: it opens 13.0" in older.stderr.replace("\n", " ")
 
 
@@ -224,8 +217,7 @@ def test_a_script_runs_over_copies_of_a_sqlite_file(acidtest, accounts: Path, tm
     for number, (keys, checked) in enumerate([("", 0), ('database = "bank"', 1)]):
         file = experiment(tmp_path, f"{SCRIPT}\n{keys}", settings, engine="sqlite", repetitions=2)
         out = tmp_path / f"out-{number}"
-        ran = acidtest("run", file, "--out", out)
-        assert ran.returncode == 0, (ran.stdout, ran.stderr)
+        ran = acidtest("run", file, "--out", out, code=0)
         assert ("No condition is checked" in ran.stdout) == (not checked)
         for one in journal_lines(out):
             assert one["status"] == "done", one["reason"]
@@ -239,8 +231,7 @@ def test_a_script_runs_over_copies_of_a_sqlite_file(acidtest, accounts: Path, tm
 def test_a_condition_that_does_not_hold_makes_its_cell_invalid(acidtest, accounts: Path, tmp_path: Path) -> None:
     (tmp_path / "move.sql").write_text("update account set balance = balance + 1 where id = 1;\n")
     file = experiment(tmp_path, f'{SCRIPT}\ndatabase = "bank"', engine="sqlite")
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 1
+    acidtest("run", file, "--out", tmp_path / "out", code=1)
     (one,) = journal_lines(tmp_path / "out")
     assert one["reason"].startswith('consistency after the run: "No money is lost." does not hold')
 
@@ -278,27 +269,22 @@ def test_a_file_that_has_changed_since_the_run_began_is_another_experiment(
     changed.execute("update account set balance = 7 where id = 7")
     changed.commit()
     changed.close()
-    again = acidtest("run", file, "--out", tmp_path / "out")
-    assert again.returncode == 2
+    again = acidtest("run", file, "--out", tmp_path / "out", code=2)
     assert "accounts.db" in again.stderr
 
 
 def test_what_is_prepared_is_for_its_own_kind_of_engine(acidtest, accounts: Path, tmp_path: Path) -> None:
     for engine in ("firebird-5.0", "postgresql-17"):
-        ran = acidtest("plan", experiment(tmp_path, SCRIPT, engine=engine))
-        assert ran.returncode == 2
+        ran = acidtest("plan", experiment(tmp_path, SCRIPT, engine=engine), code=2)
         assert f"{engine}: cannot open" in ran.stderr.replace("\n", " ")
     script = SCRIPT.replace('database_file = "accounts.db"', "prepared = true")
-    ran = acidtest("plan", experiment(tmp_path, script, engine="sqlite"))
-    assert ran.returncode == 2
+    ran = acidtest("plan", experiment(tmp_path, script, engine="sqlite"), code=2)
     assert "sqlite: makes its databases itself, and prepared = true is for" in ran.stderr.replace("\n", " ")
     server = '[servers.mine]\nurl = "postgresql://me@127.0.0.1:1/mine"\n'
-    ran = acidtest("plan", experiment(tmp_path, SCRIPT, server))
-    assert ran.returncode == 2
+    ran = acidtest("plan", experiment(tmp_path, SCRIPT, server), code=2)
     assert "mine: is a server by URL, and acidtest puts no file there" in ran.stderr.replace("\n", " ")
 
 
 def test_json_tells_whose_the_data_is(acidtest, accounts: Path, tmp_path: Path) -> None:
-    ran = acidtest("run", experiment(tmp_path, SCRIPT, engine="sqlite"), "--out", tmp_path / "out", "--json")
-    assert ran.returncode == 0, ran.stderr
+    ran = acidtest("run", experiment(tmp_path, SCRIPT, engine="sqlite"), "--out", tmp_path / "out", "--json", code=0)
     assert "own-data" in json.dumps(json.loads(ran.stdout))

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,8 @@ import pytest
 from acidtest.experiment import PlaceSpec
 from acidtest.place import Ledger, Place, make
 from blocks import loop_over, mounted, mounted_in_memory
-from support import ACIDTEST, times
+from support import ACIDTEST, Run, times
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SHORT = ("--seconds", "2", "--quick")
 METHODS = {"plain", "sync_file_range", "direct", "fsync", "fdatasync", "dsync", "direct_dsync"}
 
@@ -181,8 +180,7 @@ def test_a_device_is_only_looked_at_until_the_command_names_it(acidtest: Run, tm
     image = tmp_path / "drive"
     with loop_over(image, 64) as device:
         before = hashlib.sha256(image.read_bytes()).digest()
-        looked = acidtest("probe", device)
-        assert looked.returncode == 0, looked.stderr
+        looked = acidtest("probe", device, code=0)
         assert "Nothing was written" in looked.stdout
         assert f"--use-device {device}" in looked.stdout
         assert hashlib.sha256(image.read_bytes()).digest() == before
@@ -257,8 +255,7 @@ def test_killed_in_the_middle_it_leaves_what_clean_removes(acidtest: Run, tmp_pa
         time.sleep(delay_s)
         lab.kill()
         assert lab.wait() == -signal.SIGKILL
-        cleaned = acidtest("clean", environment=environment)
-        assert cleaned.returncode == 0, cleaned.stderr
+        cleaned = acidtest("clean", environment=environment, code=0)
         assert f"removed {place}/acidtest-" in cleaned.stdout
         assert list(place.iterdir()) == []
         assert acidtest("clean", environment=environment).stdout == "Nothing was left behind.\n"

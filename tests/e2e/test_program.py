@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import faulty_program
-from blocks import loops_over_files_in, mounts_below
-from support import times
+from support import Cut, Run, times
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.toml"))
 
@@ -25,15 +22,6 @@ filesystem = "ext4"
 )
 
 
-def cut(acidtest: Callable[..., Any], file: Path, out: Path, *more: object) -> tuple[int, dict[str, Any]]:
-    """The exit code and what --json says. Nothing may be left mounted or attached."""
-    done = acidtest("powercut", file, "--out", out, "--json", *more)
-    assert done.stdout, done.stderr
-    assert mounts_below(out) == []
-    assert loops_over_files_in(out) == []
-    return done.returncode, json.loads(done.stdout)
-
-
 @pytest.mark.parametrize(
     "file",
     # One that is called for each item, and one that is a server; others are programs of these kinds.
@@ -42,17 +30,15 @@ def cut(acidtest: Callable[..., Any], file: Path, out: Path, *more: object) -> t
         for file in PROGRAMS
     ],
 )
-def test_a_shipped_program_keeps_its_word_at_its_durable_level(
-    acidtest: Callable[..., Any], tmp_path: Path, file: Path
-) -> None:
+def test_a_shipped_program_keeps_its_word_at_its_durable_level(powercut: Cut, tmp_path: Path, file: Path) -> None:
     durable, fast = tomllib.loads(file.read_text())["program"]["durability"]
-    code, told = cut(acidtest, file, tmp_path / "out", "--quick", "--cuts", str(times(1, 2)))
+    told = powercut(file, tmp_path / "out", "--quick", "--cuts", str(times(1, 2)))
     verdicts = {one["levels"]["durability"]: one["verdict"] for one in told["combinations"]}
     reasons = [one["cut"] and one["cut"]["reasons"] for one in told["cuts"]]
     assert {one["status"] for one in told["cuts"]} == {"done"}, [one["reason"] for one in told["cuts"]]
     assert verdicts[durable] == "survived", reasons
     assert verdicts[fast] in ("survived", "lost"), reasons  # what is in flight then may have been written
-    assert (code, told["losses"]["unannounced"]) == (0, 0), reasons
+    assert told["losses"]["unannounced"] == 0, reasons
     if file.stem == "shell-file":  # nothing writes within its moments what nobody flushes
         assert verdicts[fast] == "lost"
     for one in told["cuts"]:
@@ -63,13 +49,12 @@ def test_a_shipped_program_keeps_its_word_at_its_durable_level(
     assert "the program&#39;s own check" in page or "the program's own check" in page
 
 
-def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Run, powercut: Cut, tmp_path: Path) -> None:
     file, outside, out = tmp_path / "faults.toml", tmp_path / "outside", tmp_path / "out"
     outside.mkdir()
     file.write_text(FAULTS.replace("@OUTSIDE@", str(outside)))
-    code, told = cut(acidtest, file, out, "--cuts", "1")
+    told = powercut(file, out, "--cuts", "1", code=3)
     cuts = {one["cell"].split("/")[2].partition("#")[0]: one for one in told["cuts"]}
-    assert code == 3  # one could not be made
     verdicts = {level: one["cut"]["verdict"] for level, one in cuts.items() if one["status"] == "done"}
     assert verdicts == {
         "sound": "survived", "grouped": "survived", "buffered": "unknown", "credulous": "unknown", "elsewhere": "unknown", "unhelpful": "unknown",
@@ -86,33 +71,39 @@ def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Callable[...
     assert cuts["unprepared"]["reason"] == "program.setup ended with code 3: no room"
     assert cuts["unflushed"]["unannounced"]
     # What the cut has left is inspected again by the program's own check.
-    again = acidtest("powercut", "--replay", cuts["unflushed"]["cut"]["state"], "--json")
-    assert again.returncode == 1, again.stderr
+    again = acidtest("powercut", "--replay", cuts["unflushed"]["cut"]["state"], "--json", code=1)
     replayed = json.loads(again.stdout)
     assert replayed["verdict"] == "lost"
     assert replayed["reasons"] == cuts["unflushed"]["cut"]["reasons"]
 
 
-def test_crash_states_of_a_program(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+def test_crash_states_of_a_program(powercut: Cut, tmp_path: Path) -> None:
     file = tmp_path / "faults.toml"
     text = FAULTS.replace("@OUTSIDE@", str(tmp_path)).replace('"disk"', '"disk"\ndisk_failure = "crash-states"')
     file.write_text(f'{text}disk_states = 4\n[factors]\ndurability = ["sound", "buffered", "unflushed"]\n')
-    _, told = cut(acidtest, file, tmp_path / "out", "--cuts", "1")
+    told = powercut(file, tmp_path / "out", "--cuts", "1", code=None)
     found = {one["levels"]["durability"]: (one["verdict"], one["crash_states"]) for one in told["combinations"]}
     assert found["sound"] == ("survived", 4)
     assert found["buffered"][0] != "survived"
     assert found["unflushed"][0] == "lost"
+    planted = told["controls"]["check-notices-a-planted-loss"]
+    assert planted["held"] == planted["of"] >= 2  # of the shortest state that is not survived nothing may be asked
+    (lost,) = (
+        one["cut"]["files"] for one in told["cuts"] if one["cut"]["verdict"] == "lost" and "unflushed" in one["cell"]
+    )
+    assert lost["than"] == "load"
+    assert "data/file" in lost["missing"] | lost["shorter"]
+    lines = [json.loads(line) for line in (tmp_path / "out" / "cuts.jsonl").read_text().splitlines()]
+    worst = [line["worst"] for line in lines if line.get("kind") == "explored" and line["worst"]]
+    assert all(one["files"] is not None for one in worst)
 
 
-def test_what_is_no_power_cut_refuses_a_program(acidtest: Callable[..., Any], tmp_path: Path) -> None:
-    refused = acidtest("run", PROGRAMS[0], "--out", tmp_path / "out")
-    assert refused.returncode == 2
+def test_what_is_no_power_cut_refuses_a_program(acidtest: Run, tmp_path: Path) -> None:
+    refused = acidtest("run", PROGRAMS[0], "--out", tmp_path / "out", code=2)
     assert f"acidtest powercut {PROGRAMS[0]} --out DIR" in refused.stderr
     text = FAULTS.replace("@OUTSIDE@", str(tmp_path)).replace("[program]", "[program]\nversion = 'no-such-program -V'")
     (tmp_path / "lacking.toml").write_text(text)
-    lacking = acidtest("powercut", tmp_path / "lacking.toml", "--out", tmp_path / "out")
-    assert lacking.returncode == 4
+    lacking = acidtest("powercut", tmp_path / "lacking.toml", "--out", tmp_path / "out", code=4)
     assert "program.version: ended with code 127" in lacking.stderr
-    planned = acidtest("plan", PROGRAMS[0], "--quick")
-    assert planned.returncode == 0, planned.stderr
+    planned = acidtest("plan", PROGRAMS[0], "--quick", code=0)
     assert "20 items" in planned.stdout

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from blocks import loops_over_files_in, mounts_below
+from support import Cut
 
 # The link is lost before the disk: what a commit does without an answer of the replica then decides, and no moment.
 REPLICATED = """
@@ -38,15 +35,11 @@ size_mb = 256
 
 
 def test_an_asynchronous_standby_lacks_what_was_acknowledged_and_a_synchronous_one_does_not(
-    acidtest: Callable[..., Any], tmp_path: Path
+    powercut: Cut, tmp_path: Path
 ) -> None:
     file, out = tmp_path / "replicated.toml", tmp_path / "out"
     file.write_text(REPLICATED)
-    done = acidtest("powercut", file, "--out", out, "--json")
-    assert done.returncode == 0, done.stderr  # all that is lost is announced
-    assert mounts_below(out) == []
-    assert loops_over_files_in(out) == []
-    told = json.loads(done.stdout)
+    told = powercut(file, out)  # all that is lost is announced
     cuts = {(c["levels"]["place.replication"], c["levels"]["place.disk_failure"]): c for c in told["combinations"]}
     assert {key: one["verdict"] for key, one in cuts.items()} == {
         ("none", "lost-disk"): "lost", ("asynchronous", "lost-link"): "lost", ("synchronous", "lost-link"): "survived",

@@ -46,8 +46,7 @@ def test_a_search_ends_and_is_told_again_without_another_run(acidtest: Any, tmp_
     assert again["searches"] == found["searches"]
     assert "Latency against load" in (out / "report.html").read_text()
     assert acidtest("audit", out).returncode in (0, 1)
-    refused = acidtest("compare", out, out)
-    assert refused.returncode == 2
+    refused = acidtest("compare", out, out, code=2)
     assert f"{out}: holds searches for the highest rate" in refused.stderr
 
 
@@ -61,10 +60,8 @@ def test_what_is_wrong_with_a_search_is_one_plain_line(acidtest: Any, tmp_path: 
         ([file, "--plan", "--limit", "new_order p50 < 3 s"], "the limit names new_order"),
         ([tmp_path / "none.toml", "--plan"], "no such file"),
     ):
-        refused = acidtest("search", *words)
-        assert refused.returncode == 2
+        refused = acidtest("search", *words, code=2)
         assert said in refused.stderr, refused.stderr
     assert "needs --out DIR" in acidtest("search", file).stderr
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 2
+    ran = acidtest("run", file, "--out", tmp_path / "out", code=2)
     assert "acidtest search" in ran.stderr

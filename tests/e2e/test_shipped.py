@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from acidtest import experiment, plan
 from acidtest.engine import catalogue
 from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.workload import WORKLOADS
+from support import Run
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 # Without those whose load comes from several machines, which tests/fleet runs over hosts, and that of a machine which is
@@ -141,7 +142,7 @@ def _inline(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def run(acidtest: Callable[..., Any], command: str, file: Path, journal: Path) -> list[dict[str, Any]]:
+def run(acidtest: Run, command: str, file: Path, journal: Path) -> list[dict[str, Any]]:
     """The recordings of a run or a search."""
     ran = acidtest(command, file, "--quick", "--out", journal.parent, "--json")
     assert ran.returncode in (0, 1), ran.stderr + ran.stdout  # findings are right: all is too short here
@@ -220,7 +221,7 @@ IN_MAKE_TEST = cover(SHIPPED)
     "file",
     [pytest.param(file, marks=[] if file in IN_MAKE_TEST else pytest.mark.long, id=file.stem) for file in SHIPPED],
 )
-def test_it_runs_is_reported_and_audited(acidtest: Callable[..., Any], tmp_path: Path, file: Path) -> None:
+def test_it_runs_is_reported_and_audited(acidtest: Run, tmp_path: Path, file: Path) -> None:
     written, out = tomllib.loads(file.read_text()), tmp_path / "out"
     for parameters in written["workload"].values():
         for key in {"path", "database"} & parameters.keys():  # begin at the experiment's directory, another one here

@@ -21,8 +21,7 @@ from support import journal_lines
 
 def test_each_combination_is_shown(acidtest, experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    ran = acidtest("trace", experiment(durability='["none", "drive"]', count=1000), "--transactions", 20)
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    ran = acidtest("trace", experiment(durability='["none", "drive"]', count=1000), "--transactions", 20, code=0)
     words = " ".join(ran.stdout.split())
     assert len(re.findall(r"(?<![\d,])20 commits(?!/s)", words)) == 2  # and not those of a rate, 4,120 commits/s
     assert words.count("no event lost") == 2
@@ -35,8 +34,7 @@ def test_each_combination_is_shown(acidtest, experiment, tmp_path: Path, monkeyp
 
 def test_json_for_programs(acidtest, experiment, tmp_path: Path) -> None:
     file = experiment(engine='["sqlite", "firebird-5.0"]', count=20)
-    ran = acidtest("trace", file, "--engine", "firebird-5.0", "--json", "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    ran = acidtest("trace", file, "--engine", "firebird-5.0", "--json", "--out", tmp_path / "out", code=0)
     told = json.loads(ran.stdout)
     (cell,) = told["cells"]
     assert cell["engine"]["id"] == "firebird-5.0"
@@ -78,8 +76,7 @@ def test_a_firebird_tells_of_each_statement(acidtest, tmp_path: Path, engine: st
     [(["--engine", "sqlit"], '--engine "sqlit" is not known (did you mean "sqlite"?)'), (["--cell", "x"], '--cell "x" is not known')],
 )  # fmt: skip
 def test_what_is_not_in_the_experiment(acidtest, experiment, options: list[str], words: str) -> None:
-    ran = acidtest("trace", experiment(), *options)
-    assert ran.returncode == 2
+    ran = acidtest("trace", experiment(), *options, code=2)
     assert words in ran.stderr
     assert len(ran.stderr.strip().splitlines()) <= 2
 
@@ -90,8 +87,7 @@ def test_a_run_may_be_watched_and_says_so(acidtest, tmp_path: Path) -> None:
         'name = "watched"\nrepetitions = 1\nengine = "sqlite"\ndurability = "drive"\n[factors]\nobserve = [false, true]\n'
         "[workload.commits]\ncount = 50\n"
     )
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    acidtest("run", file, "--out", tmp_path / "out", code=0)
     bare, watched = sorted(journal_lines(tmp_path / "out"), key=lambda one: one["calls"] is not None)
     assert bare["calls"] is None
     assert not [warning for warning in bare["warnings"] if warning["code"] == "observed"]
@@ -106,8 +102,7 @@ def test_a_server_of_the_users_own_cannot_be_watched(acidtest, tmp_path: Path) -
         'name = "mine"\nrepetitions = 1\nengine = "mine"\ndurability = "drive"\n[workload.commits]\ncount = 5\n'
         '[servers.mine]\nurl = "postgresql://me@127.0.0.1:1/test"\n'
     )
-    ran = acidtest("trace", file)
-    assert ran.returncode == 2
+    ran = acidtest("trace", file, code=2)
     assert "mine is a server by URL" in ran.stderr
     assert "acidtest run" in ran.stderr
     assert "observe" not in ran.stderr, "which nobody has written"
@@ -121,8 +116,7 @@ def test_on_a_simulated_disk_a_commit_is_seen_in_every_layer(acidtest, tmp_path:
         '[place]\nkind = "disk"\nfilesystem = "ext4"\ndisk_cache_mb = 16\nsize_mb = 512\n'
         "[workload.commits]\ncount = 40\n"
     )
-    ran = acidtest("trace", file, "--json", "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    ran = acidtest("trace", file, "--json", "--out", tmp_path / "out", code=0)
     (cell,) = json.loads(ran.stdout)["cells"]
     lines = cell["calls"]["typical"]["lines"]
     assert {line["layer"] for line in lines} >= {"call", "block", "device"}, lines
@@ -142,8 +136,7 @@ def test_the_file_systems_own_commits_are_seen(acidtest, tmp_path: Path, filesys
         f'name = "beneath"\nrepetitions = 1\nengine = "sqlite"\ndurability = "drive"\n'
         f'[place]\nkind = "loop"\nfilesystem = "{filesystem}"\n[workload.commits]\ncount = 40\n'
     )
-    ran = acidtest("trace", file, "--json", "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr + ran.stdout
+    ran = acidtest("trace", file, "--json", "--out", tmp_path / "out", code=0)
     (cell,) = json.loads(ran.stdout)["cells"]
     seen = {one["what"]: one["count"] for one in cell["calls"]["storage"]}
     # The log grows with each commit, and with it the file: its size has to be made durable too.

@@ -19,9 +19,8 @@ from acidtest.files import find_rig
 from acidtest.place import DirectoryPlace, Ledger, check, fsck
 from acidtest.place.cuttable import BLOCK, PROBE_BLOCKS
 from acidtest.place.guest import cuttable, kernel
-from acidtest.place.guest.agent import Gone
+from acidtest.place.guest.agent import Gone, Monitor
 from acidtest.place.guest.cuttable import CuttableGuest
-from acidtest.place.guest.monitor import Monitor
 from acidtest.place.guest.stacks import STACKS
 from acidtest.powercut.drives import files_of, simulated
 

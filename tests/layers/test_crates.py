@@ -20,7 +20,8 @@ ARROWS: dict[str, tuple[set[str], str]] = {
     "protocol": (set(), "what the lab and the rig exchange stands below all that either does"),
     "measure": ({"protocol"}, "clock and histograms serve every measurement, so they know of none"),
     "transaction": ({"measure", "protocol"}, "the contract knows nobody who keeps it: no engine, no workload, no terminal"),
-    "language": (set(), "a script is read the same for every engine and without one"),
+    "fuzzing": (set(), "texts are changed the same for every reader"),
+    "language": ({"fuzzing"}, "a script is read the same for every engine and without one; its tests are fuzzed"),
     "wire-mysql": ({"transaction"}, "bytes in, bytes out: a codec is tested without a server, and reused without our session"),
     "wire-postgres": ({"transaction"}, "as wire-mysql"),
     "session": (
@@ -36,7 +37,10 @@ ARROWS: dict[str, tuple[set[str], str]] = {
         {"measure", "protocol", "transaction"},
         "what is measured must not depend on which workload or engine is measured",
     ),
-    "disk": ({"measure", "protocol"}, "others use the simulated disk without our sessions, workloads and terminals"),
+    "disk": (
+        {"fuzzing", "measure", "protocol"},
+        "others use the simulated disk without our sessions, workloads and terminals; its tests are fuzzed",
+    ),
     "observe": ({"measure", "protocol"}, "it watches from another process, and its findings hold for any program"),
     "probe": ({"measure", "protocol"}, "it asks the device alone: an engine in it would be one more thing to explain"),
     "pages": ({"protocol"}, "bytes in, figures out: no engine is asked, for an engine would write"),

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from acidtest import files
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.files import find_rig, sync_filesystem
@@ -313,7 +314,7 @@ def test_who_sees_a_device_mounted_in_mounts_of_its_own_uses_it(
         (at / "ns" / "mnt").symlink_to(processes / f"namespace-{namespace}")
         (at / "comm").write_text(f"{comm}\n")
         (at / "mountinfo").write_text(mounted)
-    monkeypatch.setattr(holders, "PROCESSES", processes)
+    monkeypatch.setattr(files, "PROC", processes)
     assert holders.users_of_device(device) == ["a copy (12)"]
 
 

@@ -49,7 +49,6 @@ pub struct Cache<M> {
     snapshot: Option<Snapshot>,
 }
 
-/// What a cut left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Left {
     pub kept_sectors: u64,
@@ -235,7 +234,6 @@ impl<M: Medium> Cache<M> {
         self.medium.write((block * BLOCK + first) as u64, from)
     }
 
-    /// Settles one block, if it is not.
     pub fn settle(&mut self, block: u32) {
         let at = self.slot_of[block as usize];
         if at != NONE {

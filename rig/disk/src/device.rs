@@ -1,8 +1,7 @@
 //! Requests through /dev/fuse: a read brings one, a write answers it.
 
-use super::channel::Channel;
 use super::medium::Region;
-use super::wire::{self, Answer, Head};
+use super::wire::{self, Answer, Channel, Head};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
 use rustix::io::Errno;
 use std::ffi::CString;
@@ -11,7 +10,6 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Shown as the source of the mount.
 const SOURCE: &str = "acidtest-disk";
 const FUSE_DEV_IOC_CLONE: libc::Ioctl = 0x8004_e500u32 as libc::Ioctl;
 const PAGE: usize = 4096;
@@ -24,7 +22,6 @@ const SMALL: usize = 64 << 10;
 const WANTED: Duration = Duration::from_micros(50);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A connection to the kernel.
 pub struct Device(OwnedFd);
 
 impl Device {
@@ -105,7 +102,6 @@ impl From<Device> for OwnedFd {
     }
 }
 
-/// Takes the mount away.
 pub fn unmount(point: &Path) -> io::Result<()> {
     let point = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(point.as_os_str()))?;
     // SAFETY: a text that lives until the call is over.

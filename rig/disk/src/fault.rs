@@ -35,7 +35,7 @@ pub enum Fault {
 pub struct Stop {
     after: u64,
     of: Option<Op>,
-    /// What waits is given up after so long, where it is said.
+    /// What waits is given up after so long, where a time is given.
     fail_after_s: Option<u64>,
 }
 
@@ -77,7 +77,6 @@ impl Fault {
     }
 }
 
-/// A fault that is there, and what it has seen.
 #[derive(Debug, Clone)]
 pub struct Active {
     pub fault: Fault,

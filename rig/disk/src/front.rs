@@ -4,14 +4,13 @@
 //! short: nothing between a request and its answer may ask for memory, or both wait for ever. So the kernel's protocol is
 //! spoken here, into buffers that are there from the start: [`super::device`] and [`super::ring`].
 
-use super::channel::Channel;
 use super::device::{unmount, Device, Looking, Requests};
 use super::log::Log;
 use super::medium::Medium;
 use super::model::{Disk, Finished, Ticket};
 use super::ring;
 use super::through::Watch;
-use super::wire::{self, Answer, Head};
+use super::wire::{self, Answer, Channel, Head};
 use measure::monotonic_ns;
 use std::io::{self, Error};
 use std::path::Path;
@@ -23,7 +22,6 @@ const SLEEP_MIN_NS: u64 = 60_000;
 const WAKES_LATE_NS: u64 = 20_000;
 const STACK_BYTES: usize = 128 << 10;
 
-/// A disk and what waits for it.
 pub struct Served<M> {
     disk: Mutex<Disk<M>>,
     /// Signalled when power or faults have changed.
@@ -105,7 +103,7 @@ impl<M: Medium + Send + 'static> Served<M> {
                 // What the kernel offered it may take back before a ring is registered: enable_uring is anybody's to set.
                 // Where it was not even mounted, the next attempt fails as this one did.
                 Err(_) => drop(unmount(point)),
-                told => return told,
+                mounted => return mounted,
             }
         }
         self.mount_with(point, threads, false)
@@ -129,11 +127,11 @@ impl<M: Medium + Send + 'static> Served<M> {
         }
         // Until all are registered the kernel keeps requests back.
         for mut ring in rings {
-            let (told, registered) = mpsc::sync_channel(1);
+            let (registering, registered) = mpsc::sync_channel(1);
             self.spawn(move |served| {
                 let begun = ring.register();
                 let serves = begun.is_ok();
-                let _ = told.send(begun);
+                let _ = registering.send(begun);
                 if serves {
                     serve(served, &mut ring, true);
                 }

@@ -4,7 +4,6 @@
 //! [`cache`], [`timing`], [`fault`] and [`model`] are the disk as pure functions; [`front`] is what the kernel talks to.
 
 mod cache;
-mod channel;
 mod device;
 mod fault;
 mod front;
@@ -63,7 +62,7 @@ Exit codes: 0 done, 1 the disk could not be made or does not answer (the message
 /// Obeys the command line of `program`, a separate process; answers how it ends.
 pub fn command(program: &str, arguments: &[String]) -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let said = match arguments[..] {
+    let outcome = match arguments[..] {
         [] => return served(None),
         ["--socket", path] => return served(Some(Path::new(path))),
         ["--tell", path] => socket::tell(Path::new(path), None),
@@ -78,7 +77,7 @@ pub fn command(program: &str, arguments: &[String]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if let Err(error) = said {
+    if let Err(error) = outcome {
         eprintln!("{program}: {error:#}");
         return ExitCode::from(1);
     }
@@ -117,7 +116,7 @@ fn served(socket: Option<&Path>) -> ExitCode {
     }
 }
 
-/// Serves one disk until it is told to end, or, without a socket, nobody is left to tell. Whether it came to be.
+/// Serves one disk until it is asked to end, or, without a socket, nobody is left to tell. Whether it came to be.
 fn serve(socket: Option<&Path>, commands: &mut impl BufRead, answers: &mut impl Write) -> io::Result<bool> {
     let mut line = String::new();
     commands.read_line(&mut line)?;
@@ -158,10 +157,7 @@ fn make<M: Medium + Send + 'static>(
     answers: &mut impl Write,
 ) -> Result<()> {
     if spec.protocol != PROTOCOL {
-        bail!(
-            "the disk is asked for in protocol {}, this rig speaks {PROTOCOL}; install acidtest again",
-            spec.protocol
-        );
+        bail!("the disk is asked for in protocol {}, this rig uses {PROTOCOL}; install acidtest again", spec.protocol);
     }
     let block = BLOCK as u64;
     if spec.size_bytes == 0 || !spec.size_bytes.is_multiple_of(block) || spec.size_bytes > SIZE_MAX {
@@ -312,7 +308,7 @@ impl<M: Medium + Send + 'static> Commanded<M> {
             }
             DiskCommand::Under { major, minor } => served
                 .watch((major, minor))
-                .context("flushes that only end writes with FUA cannot be told apart here")?,
+                .context("flushes that only end writes with FUA cannot be distinguished here")?,
             DiskCommand::Mend {} => {
                 served.disk().mend(served.now());
                 served.wake();
@@ -394,7 +390,6 @@ impl<M: Medium + Send + 'static> Commanded<M> {
     }
 }
 
-/// Of linux/prctl.h.
 const PR_SET_IO_FLUSHER: libc::c_int = 57;
 
 /// Keeps all that the disk needs in memory, now and later. Why that could not be done.
@@ -416,9 +411,9 @@ fn lock_memory() -> Option<String> {
 /// Without a question to the file system, which is ours: if it did not answer, this process could not even be killed.
 fn connection_of(point: &Path) -> Result<u64> {
     use rustix::fs::{statx, AtFlags, StatxFlags, CWD};
-    let told =
+    let status =
         statx(CWD, point, AtFlags::STATX_DONT_SYNC, StatxFlags::empty()).context("looking at what was mounted")?;
-    Ok(u64::from(told.stx_dev_minor))
+    Ok(u64::from(status.stx_dev_minor))
 }
 
 fn available_bytes() -> Option<u64> {

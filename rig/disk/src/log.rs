@@ -99,7 +99,6 @@ impl Log {
         Ok(log)
     }
 
-    /// So many records have been taken.
     pub fn records(&self) -> u64 {
         self.ring().records
     }
@@ -174,7 +173,6 @@ impl Ring {
     }
 }
 
-/// A log that is there to be read.
 pub struct Recorded {
     file: File,
     pub size_bytes: u64,
@@ -249,7 +247,6 @@ impl Recorded {
         &self.records
     }
 
-    /// The bytes of a write.
     pub fn bytes(&self, record: &Record) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; record.write.map_or(0, |(_, length)| length as usize)];
         self.file.read_exact_at(&mut bytes, record.file_at)?;

@@ -10,7 +10,7 @@ use std::path::Path;
 /// What is kept and lost as a whole.
 pub const BLOCK: usize = 4096;
 
-/// What reads give, and beside it the past of some blocks, one in each slot. Which of it would survive is for the cache to
+/// What reads give, and beside it the past of some blocks, in each slot one block. Which of it would survive is for the cache to
 /// know. Slots are empty at first; places within a block are bytes from its start.
 pub trait Medium {
     /// Room for the past of so many blocks.
@@ -19,7 +19,7 @@ pub trait Medium {
     fn write(&mut self, at: u64, from: &[u8]) -> io::Result<()>;
     /// Keeps this part of a block in the slot.
     fn keep(&mut self, slot: usize, block: usize, part: Range<usize>) -> io::Result<()>;
-    /// Keeps a block in the slot, and writes a whole new one in its place.
+    /// Keeps a block in the slot, and writes a whole new block in its place.
     fn replace(&mut self, slot: usize, block: usize, from: &[u8]) -> io::Result<()>;
     /// Writes back this part of a block as the slot has it, whose own content is of no use after that.
     fn bring_back(&mut self, slot: usize, block: usize, part: Range<usize>) -> io::Result<()>;
@@ -149,7 +149,7 @@ impl Memory {
     }
 }
 
-/// The blocks of a range: of each its number, the part of it, and where that lies in the range.
+/// The blocks of a range: of each its number, the part of it, and where in the range that is.
 fn parts(at: u64, length: usize) -> impl Iterator<Item = (usize, Range<usize>, Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {

@@ -54,7 +54,6 @@ struct Count {
     took: Latencies,
 }
 
-/// A request that was begun.
 #[derive(Debug, Clone, Copy)]
 pub struct Ticket {
     op: Op,
@@ -70,13 +69,11 @@ pub struct Ticket {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Done, and nothing more to it.
     Done,
     /// What was written up to this write is settled then.
     Settles(u64),
     /// With this errno.
     Failed(i32),
-    /// Begun by a ghost.
     Ghostly,
 }
 
@@ -283,7 +280,6 @@ impl<M: Medium> Disk<M> {
         }
     }
 
-    /// Power fails.
     pub fn cut(&mut self, keep: CutKeeps, seed: u64, flushes: GhostFlushes, now: u64) -> Result<DiskCut, &'static str> {
         if self.power == DiskPower::Ghost {
             return Err("the disk is cut already: revive it first");
@@ -331,7 +327,6 @@ impl<M: Medium> Disk<M> {
         }
     }
 
-    /// Until when a request waits for the drive.
     pub fn waits_until(&self, ticket: &Ticket) -> u64 {
         if ticket.held_up && self.mended_at >= ticket.begun_at {
             return self.mended_at;

@@ -6,11 +6,10 @@
 //! served by its own thread on that processor: a request is not carried to another one, whose sleep would have to be
 //! ended first.
 
-use super::channel::Channel;
 use super::device::Device;
 use super::medium::Region;
 use super::processors;
-use super::wire::{self, Answer, Head};
+use super::wire::{self, Answer, Channel, Head};
 use io_uring::{cqueue, opcode, squeue, types, IoUring};
 use std::io::{self, Error};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -69,11 +68,11 @@ impl Ring {
             .map(|region| libc::iovec { iov_base: region.as_ptr().cast_mut().cast(), iov_len: region.len() });
         self.command(REGISTER, 0, &room)?;
         self.enter(1, 0)?;
-        // Only a failure is told at once; the other news is a request.
-        match self.uring.completion().next().map(|told| told.result()) {
+        // Only a failure is reported at once; the other news is a request.
+        match self.uring.completion().next().map(|completion| completion.result()) {
             Some(failed @ ..0) => Err(Error::from_raw_os_error(-failed)),
-            told => {
-                self.came = told.is_some();
+            completion => {
+                self.came = completion.is_some();
                 Ok(())
             }
         }
@@ -117,10 +116,10 @@ impl Channel for Ring {
             return true;
         }
         loop {
-            match self.uring.completion().next().map(|told| -told.result()) {
+            match self.uring.completion().next().map(|completion| -completion.result()) {
                 None => {}
                 Some(libc::ENOTCONN | libc::ECONNABORTED) => return false,
-                // The room for requests was not taken back. Better that all fail, and are told, than that some hang.
+                // The room for requests was not taken back. Better that all fail, with a message, than that some hang.
                 Some(error @ 1..) => {
                     eprintln!("the kernel refuses an answer over io_uring: {}", Error::from_raw_os_error(error));
                     std::process::abort();
@@ -164,7 +163,7 @@ impl Channel for Ring {
 
 /// The calling thread runs on this processor alone, where the kernel lets it.
 fn run_on(processor: usize) {
-    // SAFETY: a struct of this function, of the size that is told.
+    // SAFETY: a struct of this function, of the size that is given.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         if processor < libc::CPU_SETSIZE as usize {

@@ -17,7 +17,6 @@ const LINE_MAX: u64 = 16 << 20;
 const PROGRAMS_MAX: usize = 64;
 const STACK_BYTES: usize = 512 << 10;
 
-/// Writes an answer, as a line.
 pub fn answer(to: &mut impl Write, reply: &DiskAnswer) -> io::Result<()> {
     let mut line = serde_json::to_vec(reply)?;
     line.push(b'\n');

@@ -154,7 +154,6 @@ impl Account {
     }
 }
 
-/// The version that a sector is full of.
 fn version(sector: &[u8]) -> u64 {
     let version = &sector[..8];
     assert!(sector.chunks(8).all(|part| part == version), "a sector is written whole or not at all");

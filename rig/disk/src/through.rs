@@ -6,7 +6,7 @@
 //! `REQ_FUA` is made by the block layer itself (block/blk-flush.c) and has none. So a flush is the end of writes with FUA if
 //! no bio has asked for one since the last. There is one substitution more: a direct write to a file with `O_DSYNC` that
 //! only overwrites is submitted with FUA where the device has it, and is followed by a bio that asks for a flush where it
-//! has not (fs/iomap/direct-io.c). Such a bio is told by its call chain, which begins in `iomap_dio_complete`.
+//! has not (fs/iomap/direct-io.c). Such a bio is recognised by its call chain, which begins in `iomap_dio_complete`.
 //!
 //! It errs on the side of the flush: where events were lost, one is taken to have been asked for. It stops at two places. A
 //! direct write to a file with `O_SYNC`, which is flushed also where there is FUA, is taken for one with `O_DSYNC`. And a
@@ -75,7 +75,6 @@ impl Watch {
     }
 }
 
-/// The events of one processor.
 struct Ring {
     pages: NonNull<u8>,
     _event: OwnedFd,
@@ -180,7 +179,6 @@ impl Drop for Ring {
     }
 }
 
-/// Where the code of a function of the kernel lies.
 fn code_of(function: &str) -> Result<Range<u64>> {
     let symbols = fs::read_to_string("/proc/kallsyms").context("reading /proc/kallsyms")?;
     code_among(&symbols, function)

@@ -27,7 +27,7 @@ const ROTATING: Defaults = &[
     ("seek_track_ms", 0.8),
     ("seek_average_ms", 8.5),
     ("seek_full_ms", 17.0),
-    ("capacity_gb", 500.0), // the disk lies at its beginning: short distances, as of a partition there
+    ("capacity_gb", 500.0), // the disk is at its beginning: short distances, as of a partition there
     ("track_kb", 1_024.0),
     ("overhead_us", 100.0),
     ("bus_mb_s", 300.0),
@@ -109,7 +109,6 @@ impl Timing {
         matches!(self.drive, Drive::None)
     }
 
-    /// A read from the medium.
     pub fn read(&mut self, now: u64, at: u64, length: u64) -> u64 {
         match &mut self.drive {
             Drive::None => now,
@@ -127,7 +126,6 @@ impl Timing {
         }
     }
 
-    /// A write onto the medium.
     pub fn write(&mut self, now: u64, at: u64, length: u64) -> u64 {
         match &mut self.drive {
             Drive::None => now,

@@ -1,19 +1,12 @@
 //! Faults changed at random with a fixed seed, and those that were misread once. `make fuzz WHAT=disk-faults` goes on.
 
-mod fuzzing;
+mod faults;
 
-use fuzzing::{examine, seeds, too_slow, Mutations, WORDS};
+use faults::{examine, mutations, seeds, too_slow, words};
 
 #[test]
 fn a_changed_fault_is_read_or_refused() {
-    let mut mutations = Mutations::new(20_260_101);
-    for number in 0..20_000 {
-        let text = mutations.next();
-        match examine(&text) {
-            Ok(answer) => mutations.learn(&text, answer),
-            Err(fault) => panic!("{fault} in fault {number}:\n{text}"),
-        }
-    }
+    mutations(20_260_101).examine(20_000, examine);
 }
 
 #[test]
@@ -27,7 +20,7 @@ fn every_beginning_of_a_fault_is_read_or_refused() {
 
 #[test]
 fn what_repeats_one_thing_takes_time_by_its_length() {
-    for word in WORDS {
+    for word in words() {
         for text in [word.repeat(16_384 / word.len()), format!("(lose {}", word.repeat(3_000 / word.len()))] {
             examine(&text).unwrap_or_else(|fault| panic!("{fault}: {word} repeated"));
             assert_eq!(too_slow(&text), None, "{word} repeated");

@@ -86,7 +86,6 @@ impl Datum {
         }
     }
 
-    /// As messages show it.
     pub fn shown(&self) -> String {
         match self {
             Datum::Unset | Datum::Null => "null".to_string(),

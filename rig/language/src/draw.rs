@@ -48,7 +48,7 @@ impl Random {
         if !(parameter >= 2.0 && parameter.is_finite()) {
             return Err("the parameter of random_gaussian must be at least 2".to_string());
         }
-        // Box and Muller; what lies outside is drawn again, at most one in twenty.
+        // Box and Muller; what lies outside is drawn again, at most a twentieth.
         let deviation = loop {
             let (a, b) = (1.0 - self.unit(), self.unit());
             let z = (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos();
@@ -127,7 +127,6 @@ impl Random {
     }
 }
 
-/// A length as it may be.
 pub fn checked_length(length: i64) -> Worked<usize> {
     match length {
         0..=LENGTH_MAX => Ok(length as usize),

@@ -243,7 +243,7 @@ fn extreme(function: Function, arguments: &[Expression], frame: &mut Frame) -> W
 }
 
 const DAY_S: i64 = 86_400;
-/// So many days before and after 1970 are told; years have four digits.
+/// So many days before and after 1970 are printed; years have four digits.
 const DAYS: std::ops::RangeInclusive<i64> = -719_162..=2_932_896;
 
 /// The day so many days after `first`, a date as 2026-01-31.

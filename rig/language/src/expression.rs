@@ -82,7 +82,6 @@ const SUM: u8 = 7;
 const PRODUCT: u8 = 8;
 const SIGN: u8 = 9;
 
-/// Reads an expression that begins in `line`.
 pub fn expression(text: &str, line: usize, names: &mut Names) -> Result<Expression, Flaw> {
     let tokens = tokens(text, line)?;
     let mut parser = Parser { tokens: &tokens, at: 0, line, depth: 0, names };

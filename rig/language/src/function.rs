@@ -66,7 +66,6 @@ pub const FUNCTIONS: [(&str, Function, usize, usize); 28] = [
     ("text", Function::Text, 1, 2),
 ];
 
-/// The function of a name for so many arguments.
 pub fn find(name: &str, arguments: usize) -> Result<Function, String> {
     let Some((_, function, least, most)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
         let names: Vec<&str> = FUNCTIONS.iter().map(|(known, ..)| *known).collect();

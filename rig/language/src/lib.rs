@@ -31,7 +31,6 @@ pub struct Source<'a> {
     pub text: &'a str,
 }
 
-/// What is wrong, with the line in which it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     pub line: usize,
@@ -43,8 +42,7 @@ impl Flaw {
         Flaw { line, message: message.into() }
     }
 
-    /// As a person reads it.
-    pub fn told(&self, path: &str) -> String {
+    pub fn located(&self, path: &str) -> String {
         format!("{path}:{}: {}", self.line, self.message)
     }
 }

@@ -4,7 +4,6 @@ use crate::scan::{items, verb, Item, Part, Sql};
 use crate::token::{is_name, tokens, Token};
 use crate::{expression, Expression, Flaw, Names, Source, Verb};
 
-/// One script.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     pub path: String,
@@ -45,7 +44,6 @@ pub enum Command {
     },
     Sleep {
         length: Expression,
-        /// Microseconds of its unit.
         unit_us: f64,
     },
     /// Goes on at `to` unless the condition is true.
@@ -96,7 +94,6 @@ pub struct Statement {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Parameter {
     Slot(usize),
-    /// A string with variables in it.
     Text(Vec<Piece>),
 }
 
@@ -425,7 +422,6 @@ impl Reader<'_> {
         }
     }
 
-    /// A number or an expression, and perhaps a unit.
     fn length(&mut self, text: &str, default: &str, line: usize) -> Result<(Expression, f64), Flaw> {
         let text = text.trim();
         let is_unit = |unit: &str| matches!(unit, "us" | "ms" | "s");

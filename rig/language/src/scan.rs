@@ -6,7 +6,6 @@
 use crate::token::is_name;
 use crate::{Flaw, Source};
 
-/// A part of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
     Plain(String),
@@ -15,14 +14,12 @@ pub enum Part {
         name: String,
         glued: bool,
     },
-    /// A string in single quotes, as it was written.
     Quoted(String),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sql {
     pub parts: Vec<Part>,
-    /// Where it begins.
     pub line: usize,
     /// The comment right above it, without its dashes.
     pub comment: Option<String>,
@@ -31,7 +28,6 @@ pub struct Sql {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     Sql(Sql),
-    /// `\name rest`.
     Command {
         name: String,
         rest: String,
@@ -98,7 +94,6 @@ impl Sql {
     }
 }
 
-/// What a statement does.
 pub fn verb(sql: &str) -> Verb {
     let text = sql.to_ascii_lowercase();
     let mut words = text.split(|c: char| !is_name(c)).filter(|word| !word.is_empty());
@@ -147,7 +142,7 @@ struct Open {
     parentheses: usize,
     /// Of `begin`, `case` and the like in a body.
     blocks: usize,
-    /// The words of its beginning, and the last one.
+    /// Its first words, and the last.
     head: Vec<String>,
     word: String,
     /// Rows are to come from the client, or to go to it, by PostgreSQL's COPY.
@@ -161,7 +156,6 @@ impl Open {
         }
     }
 
-    /// It makes something that has a body of statements.
     fn has_body(&self) -> bool {
         let makes = matches!(self.head.first().map(String::as_str), Some("create" | "alter" | "recreate"));
         let bodied = |word: &String| {
@@ -454,7 +448,7 @@ fn is_comment(text: &str) -> bool {
     text.starts_with("/*") && !text.starts_with("/*+") && !text.starts_with("/*!")
 }
 
-/// The length of the comment that `text` begins with; comments may lie in one another.
+/// The length of the comment that `text` begins with; comments may be nested.
 fn comment_length(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0, 0);

@@ -130,7 +130,7 @@ fn days_are_those_of_the_calendar() {
 }
 
 #[test]
-fn what_cannot_be_worked_out_is_told() {
+fn what_cannot_be_worked_out_is_reported() {
     for (text, part) in [
         ("1 / 0", "division by zero"),
         ("1 % 0", "division by zero"),
@@ -151,7 +151,7 @@ fn what_cannot_be_worked_out_is_told() {
 }
 
 #[test]
-fn what_is_no_expression_is_told() {
+fn what_is_no_expression_is_reported() {
     for (text, part) in [
         ("", "a value is missing at the end"),
         ("1 +", "a value is missing at the end"),
@@ -329,7 +329,7 @@ fn what_is_wrong_in_a_script_is_told_with_its_line() {
     for text in ["copy t from 'a.csv' with (format csv);", "select a as copy from stdin;", "copy t to '/stdout';"] {
         read(text);
     }
-    assert_eq!(flaw("\\endif").told("shop/buy.sql"), "shop/buy.sql:1: \\endif without an \\if");
+    assert_eq!(flaw("\\endif").located("shop/buy.sql"), "shop/buy.sql:1: \\endif without an \\if");
 }
 
 #[test]

@@ -24,7 +24,6 @@ pub fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()
 }
 
-/// The tokens of `text`, which begins in `line`, each with its line.
 pub fn tokens(text: &str, line: usize) -> Result<Vec<(Token, usize)>, Flaw> {
     let (mut found, mut rest, mut line) = (Vec::new(), text, line);
     while let Some(first) = rest.chars().next() {

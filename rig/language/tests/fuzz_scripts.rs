@@ -1,19 +1,13 @@
 //! Scripts changed at random with a fixed seed, and those that were faults once. `make fuzz WHAT=scripts` goes on.
 
-mod fuzzing;
+mod scripts;
 
-use fuzzing::{corpus, examine, scripts, seeds, Mutations};
+use fuzzing::texts;
+use scripts::{corpus, examine, mutations, seeds};
 
 #[test]
 fn a_changed_script_is_read_or_refused() {
-    let mut mutations = Mutations::new(20_260_101);
-    for number in 0..6_000 {
-        let text = mutations.next();
-        match examine(&text) {
-            Ok(answer) => mutations.learn(&text, answer),
-            Err(fault) => panic!("{fault} in script {number}:\n{text}"),
-        }
-    }
+    mutations(20_260_101).examine(6_000, examine);
 }
 
 #[test]
@@ -27,7 +21,7 @@ fn every_beginning_of_a_script_is_read_or_refused() {
 
 #[test]
 fn what_was_a_fault_is_none_any_more() {
-    let kept = scripts(&corpus());
+    let kept = texts(&corpus(), "sql");
     assert!(!kept.is_empty());
     for (name, text) in kept {
         examine(&text).unwrap_or_else(|fault| panic!("{fault}: {name}"));

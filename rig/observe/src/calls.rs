@@ -46,7 +46,6 @@ pub enum Kind {
         bytes: usize,
         advice: Option<usize>,
     },
-    /// The same of mapped memory.
     AdviseMapped,
     /// Reads and writes go past the calls from then on.
     Map,
@@ -57,7 +56,6 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Flags {
     Argument(usize),
-    /// `creat`
     Created,
     /// Behind a pointer: asked of the descriptor instead.
     Unseen,

@@ -12,7 +12,6 @@ pub trait Processes {
     fn descriptors(&mut self, pid: u32) -> Vec<(i32, String, u64, u64)>;
     /// One of them now, which need not be what it was when the call was made.
     fn descriptor(&mut self, pid: u32, descriptor: i32) -> Option<(String, u64)>;
-    /// The path that a process has at this address now.
     fn path_at(&mut self, pid: u32, address: u64) -> Option<String>;
     /// Every mapping of a file: where it begins and ends, and the path.
     fn mappings(&mut self, pid: u32) -> Vec<(u64, u64, String)>;
@@ -58,7 +57,6 @@ impl How {
     }
 }
 
-/// One call on a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Act {
     pub tid: u32,
@@ -92,7 +90,7 @@ impl Act {
     }
 }
 
-/// How the kernel is to read, or that it is not asked any more: mostly told once, when a file is opened. What is mapped
+/// How the kernel is to read, or that it is not asked any more: mostly said once, when a file is opened. What is mapped
 /// for one process alone are programs and their tables.
 fn is_hint(call: u8, how: How) -> bool {
     match CALLS[call as usize].1 {
@@ -359,7 +357,6 @@ impl<P: Processes> Book<P> {
         Some(act)
     }
 
-    /// The file behind an address.
     fn mapped_at(&self, pid: u32, address: u64) -> Option<String> {
         let ((of, _), (end, path)) = self.mapped.range(..=(pid, address)).next_back()?;
         (*of == pid && address < *end).then(|| path.clone())
@@ -415,7 +412,6 @@ impl<P: Processes> Book<P> {
         }
     }
 
-    /// A thread by name and number.
     pub fn who(&mut self, tid: u32) -> String {
         let known = self.threads.get(&tid).map(|(_, name)| name.clone());
         match known.or_else(|| self.processes.thread(tid).map(|(_, name)| name)) {

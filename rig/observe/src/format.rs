@@ -1,6 +1,5 @@
 //! What a trace event's record holds: the text of its `format` file, and fields read by it. Pure.
 
-/// One field of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     pub name: String,

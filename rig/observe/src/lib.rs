@@ -46,7 +46,6 @@ struct Ended {
     embedded: bool,
     terminals: u32,
     commits: u64,
-    /// Committed transactions.
     noted: Vec<Noted>,
 }
 
@@ -59,7 +58,6 @@ enum Reply {
     Failed(String),
 }
 
-/// `acidtest-rig observe`.
 pub fn command() -> Result<ExitCode> {
     let mut orders = std::io::stdin().lock();
     let mut line = String::new();
@@ -112,7 +110,7 @@ fn converse(asked: &Observe, orders: &mut impl BufRead) -> Result<Option<Observe
                 let dropped = source.finish(&mut seen)?;
                 seen.drain(..).for_each(|one| watched.take(one));
                 let seconds = ended_ns.saturating_sub(watched.begun_ns) as f64 / 1e9;
-                return Ok(Some(watched.told(means, seconds, dropped, ended, &asked.directory)));
+                return Ok(Some(watched.observed(means, seconds, dropped, ended, &asked.directory)));
             }
         }
     }
@@ -131,7 +129,6 @@ fn waiting(milliseconds: i32) -> Result<bool> {
     }
 }
 
-/// What was seen so far.
 struct Watched {
     book: Book<processes::Proc>,
     calls: u64,
@@ -183,7 +180,7 @@ impl Watched {
         }
     }
 
-    fn told(mut self, means: &str, seconds: f64, dropped: u64, ended: Ended, directory: &str) -> Observed {
+    fn observed(mut self, means: &str, seconds: f64, dropped: u64, ended: Ended, directory: &str) -> Observed {
         self.acts.sort_by_key(|act| act.begin_ns);
         self.storage_events.sort_by_key(|event| event.begin_ns);
         let mut noted = ended.noted;
@@ -266,14 +263,14 @@ impl Watch {
         match self.hear()? {
             Reply::Observed(observed) => Ok(*observed),
             Reply::Failed(why) => bail!(why),
-            Reply::Watching | Reply::Begun => bail!("the observer said again that it watches"),
+            Reply::Watching | Reply::Begun => bail!("the observer reported again that it watches"),
         }
     }
 
     fn tell(&mut self, order: &impl Serialize) -> Result<()> {
         let mut line = serde_json::to_vec(order)?;
         line.push(b'\n');
-        self.orders.write_all(&line).and_then(|()| self.orders.flush()).context("speaking to the observer")
+        self.orders.write_all(&line).and_then(|()| self.orders.flush()).context("writing to the observer")
     }
 
     fn hear(&mut self) -> Result<Reply> {

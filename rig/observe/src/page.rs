@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_records_are_told() {
+    fn lost_records_are_reported() {
         let missed = |flags, tail: &[u8]| {
             let bytes = [page(0, flags, &record(0, b"AAAA")), tail.to_vec()].concat();
             Page::new(&bytes, LAYOUT).unwrap().missed

@@ -10,7 +10,7 @@ use std::io::Error;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a path that are kept; a longer one is told by its descriptor.
+/// Bytes of a path that are kept; a longer path is named by its descriptor.
 const TEXT_BYTES: usize = 512;
 const HEAD_BYTES: usize = 32;
 const RING_BYTES: usize = 8 << 20;

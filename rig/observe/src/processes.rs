@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn own_descriptors_are_found() {
+    fn own_descriptors_are_listed() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let descriptors = Proc.descriptors(std::process::id());
         assert!(descriptors.iter().any(|(_, path, flags, _)| {

@@ -31,7 +31,7 @@ impl Strace {
             command.args(["-p", &pid.to_string()]);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // SAFETY: prctl is a plain system call. A tracer that is left behind would keep the engine stopped.
+        // SAFETY: prctl is a plain system call. A tracer that remained would keep the engine stopped.
         unsafe {
             command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
                 0 => Ok(()),
@@ -120,7 +120,7 @@ impl Clock {
     }
 }
 
-/// Reads lines, those of calls that were told in two halves included. Whatever a line holds, it does not panic.
+/// Reads lines, those of calls in two halves included. Whatever a line holds, it does not panic.
 pub struct Parser {
     clock: Clock,
     /// What a thread's call began with.

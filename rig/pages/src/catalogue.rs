@@ -4,8 +4,7 @@
 //! Rows are read without a transaction: a row counts as its newest version says, unless that was made by a transaction that
 //! did not commit and there is none before it.
 
-use crate::bytes::{u16_at, u32_at, u8_at};
-use crate::file::{Flaw, Source, DATA, POINTER, TRANSACTIONS};
+use crate::file::{u16_at, u32_at, u8_at, Flaw, Source, DATA, POINTER, TRANSACTIONS};
 use crate::tables::{self, Index, Part, Table, BLOB, CHAIN, DELETED, FRAGMENT, INCOMPLETE};
 use protocol::Pages;
 use std::collections::{BTreeMap, HashSet};
@@ -22,7 +21,6 @@ const HEADER_BYTES: usize = 13;
 const LONG_HEADER_BYTES: usize = 16;
 const FRAGMENT_HEADER_BYTES: usize = 22;
 
-/// Where each table begins.
 #[derive(Default)]
 pub struct Catalogue {
     pointers: BTreeMap<u16, u32>,

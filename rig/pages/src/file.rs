@@ -1,12 +1,11 @@
 //! Pages out of the file, each once from the kernel while it stays among those that were read last.
 
-use crate::bytes::{u16_at, u8_at};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Told of pages that have been read, and of those in use.
+/// Counts pages that have been read, and those in use.
 pub type Watch<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// Pages that are kept: chains of versions mostly stay close to their record.
@@ -57,11 +56,11 @@ pub struct Source {
     pub page_bytes: usize,
     pub pages: u64,
     kept: Vec<Option<(u32, Page)>>,
-    /// Pages that tables and indexes have been told to hold: no page is of two of them.
+    /// Pages that tables and indexes are known to hold: no page is of two of them.
     claimed: u64,
     /// Steps along chains of versions and fragments: no part of a record is of two chains.
     steps: u64,
-    used: u64,
+    pub used: u64,
 }
 
 impl Source {
@@ -83,10 +82,6 @@ impl Source {
         let pages = size / page_bytes as u64;
         let kept = vec![None; KEPT];
         Ok(Source { bytes, page_bytes, pages, kept, claimed: 0, steps: 0, used: 0 })
-    }
-
-    pub fn watch_from(&mut self, used: u64) {
-        self.used = used;
     }
 
     /// The page, of whatever kind it is.
@@ -112,7 +107,6 @@ impl Source {
         Ok(page)
     }
 
-    /// The page if it is of this kind.
     pub fn page_of(&mut self, number: u32, kind: u8) -> Result<Page, Flaw> {
         let page = self.page(number)?;
         match u8_at(&page, 0) {
@@ -158,4 +152,17 @@ fn word(kind: u8) -> &'static str {
         10 => "a page of change numbers",
         _ => "of no kind",
     }
+}
+
+/// Little-endian, as are all numbers of a page; beyond its end there is zero, as if the page went on empty.
+pub fn u16_at(page: &[u8], at: usize) -> u16 {
+    page.get(at..at + 2).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
+}
+
+pub fn u32_at(page: &[u8], at: usize) -> u32 {
+    page.get(at..at + 4).map_or(0, |bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+}
+
+pub fn u8_at(page: &[u8], at: usize) -> u8 {
+    page.get(at).copied().unwrap_or(0)
 }

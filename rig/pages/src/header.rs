@@ -1,8 +1,7 @@
 //! What a database says of itself: its header page, which pages are free, and the outcome of transactions.
 
-use crate::bytes::{u16_at, u32_at, u8_at};
 use crate::catalogue::Catalogue;
-use crate::file::{Flaw, Source, HEADER, INVENTORY, TRANSACTIONS};
+use crate::file::{u16_at, u32_at, u8_at, Flaw, Source, HEADER, INVENTORY, TRANSACTIONS};
 use protocol::{Pages, TransactionState};
 
 const ODS_FIREBIRD: u16 = 0x8000;
@@ -17,7 +16,7 @@ const SHUTDOWN: u16 = 0x1080;
 const VARIABLE: usize = 128;
 const INVENTORY_BITS: usize = 28;
 const STATES: usize = 20;
-/// Transactions whose state is looked up, from the oldest on: what lies further on is told as not looked at.
+/// Transactions whose state is looked up, from the oldest on: what lies further on counts as not looked at.
 const LOOKED_AT_MAX: u64 = 100_000_000;
 
 pub struct Header {

@@ -1,7 +1,6 @@
 //! The leaves of one index, and what gstat counts on them. Nodes are those of `src/jrd/btn.h`.
 
-use crate::bytes::{u16_at, u32_at, u8_at};
-use crate::file::{Flaw, Source, Watch, INDEX, ROOT};
+use crate::file::{u16_at, u32_at, u8_at, Flaw, Source, Watch, INDEX, ROOT};
 use crate::tables::{Index, Table};
 use protocol::PagesOfIndex;
 
@@ -17,7 +16,7 @@ const NOTHING: u8 = 3;
 const NO_DATA: u8 = 4;
 const ONE_BYTE: u8 = 5;
 
-/// Goes through the index; where it is damaged it ends, and that is told.
+/// Goes through the index; where it is damaged it ends, and that is reported.
 pub fn read(source: &mut Source, table: &Table, index: &Index, watch: Watch) -> (PagesOfIndex, Option<Flaw>) {
     let mut counts =
         PagesOfIndex { id: index.id, name: index.name.clone(), is_unique: index.is_unique, ..PagesOfIndex::default() };

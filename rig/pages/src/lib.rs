@@ -5,7 +5,6 @@
 //! counted, and how, is what `src/utilities/gstat/dba.epp` counts. [`file`] hands out pages, [`header`] reads what a
 //! database says of itself, [`catalogue`] which tables and indexes there are, [`tables`] and [`indexes`] go through them.
 
-mod bytes;
 mod catalogue;
 mod file;
 mod header;
@@ -65,11 +64,11 @@ fn all_of(source: &mut Source, watch: Watch) -> Result<Pages, Flaw> {
     let header = header::read(source)?;
     let mut pages = header.pages;
     if pages.encrypted {
-        return Ok(pages); // data and index pages are: nothing of them can be told
+        return Ok(pages); // data and index pages are: nothing of them can be reported
     }
     let catalogue = catalogue::read(source, header.first_of_pages)?;
     let mut damage = header::transactions(source, &catalogue, &mut pages);
-    source.watch_from(pages.pages - pages.free_pages);
+    source.used = pages.pages - pages.free_pages;
     for table in catalogue.tables(source, &mut pages)? {
         let (mut counts, flaw) = tables::read(source, &table, watch);
         damage = damage.or(flaw);

@@ -1,7 +1,6 @@
 //! The data pages of one table, and what gstat counts on them.
 
-use crate::bytes::{u16_at, u32_at, u8_at};
-use crate::file::{Flaw, Page, Source, Watch, DATA, POINTER};
+use crate::file::{u16_at, u32_at, u8_at, Flaw, Page, Source, Watch, DATA, POINTER};
 use protocol::PagesOfTable;
 
 pub struct Table {
@@ -26,7 +25,7 @@ pub const INCOMPLETE: u16 = 8;
 pub const BLOB: u16 = 16;
 
 const PAGE_HEADER: usize = 24;
-/// Room that a page has for records and its directory, as gstat reckons: DPG_SIZE is as long as the header.
+/// Room that a page has for records and its directory, as gstat counts: DPG_SIZE is as long as the header.
 const RECORD_HEADER: u64 = 13;
 const FRAGMENT_HEADER: u64 = 22;
 const BLOB_HEADER: usize = 28;
@@ -85,7 +84,7 @@ pub fn part(page: &[u8], line: u16) -> Option<Part> {
     })
 }
 
-/// Goes through the table; what is damaged is left out, and the first of that is told.
+/// Goes through the table; what is damaged is left out, and the first of that is reported.
 pub fn read(source: &mut Source, table: &Table, watch: Watch) -> (PagesOfTable, Option<Flaw>) {
     let mut counts = PagesOfTable { id: table.id, name: table.name.clone(), ..PagesOfTable::default() };
     let (mut next, mut damage) = (table.pointers, None);

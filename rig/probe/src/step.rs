@@ -58,7 +58,6 @@ fn written_back(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Where a step writes.
 pub struct WriteTarget {
     /// The files of writers, one each, or one that all share. On a device every path is the device.
     pub paths: Vec<PathBuf>,
@@ -67,7 +66,6 @@ pub struct WriteTarget {
     pub bytes: u64,
 }
 
-/// What a step came to.
 pub struct Ended {
     pub writes: u64,
     pub measured_s: f64,
@@ -75,7 +73,6 @@ pub struct Ended {
     pub flush: Histogram,
 }
 
-/// What all writers of a step share.
 struct Shared<'a> {
     step: &'a ProbeStep,
     bytes: u64,

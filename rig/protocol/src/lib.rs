@@ -1,4 +1,4 @@
-//! The JSON both halves speak. The lab writes one [`Job`] to the rig's standard input; the rig answers with
+//! The JSON that both halves exchange. The lab writes one [`Job`] to the rig's standard input; the rig answers with
 //! one [`Event`] a line on standard output and exits.
 //!
 //! This file is the specification; `src/acidtest/journal/protocol.py` is its twin. `acidtest-rig protocol`
@@ -12,10 +12,10 @@ mod shape;
 mod share;
 
 pub use shape::{
-    ClassResult, Connect, Connections, Leg, Sleepers, SleepersSeen, Stage, StageResult, Tally, TerminalClass,
+    ClassResult, Connect, Connections, IdleSessions, IdleSessionsSeen, Leg, Stage, StageResult, Tally, TerminalClass,
 };
 
-pub use share::{Go, Share, Shared, SharedSecond, Told};
+pub use share::{AcknowledgedTotals, Go, Share, Shared, SharedSecond};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -142,18 +142,19 @@ pub enum Phase {
     /// The workload's consistency conditions.
     Check {
         /// Commits of each kind that were acknowledged to another process; more may be there. `null`: what this
-        /// process was told is all that there is.
+        /// process counted is all that there is.
         at_least: Option<Vec<u64>>,
-        /// All that was acknowledged, where several rigs were told a part each; it replaces what this process counted.
+        /// All that was acknowledged, where several rigs had a part each; it replaces what this process counted.
         #[serde(default)]
-        told: Option<Told>,
+        told: Option<AcknowledgedTotals>,
     },
-    /// Drive load.
     Run(RunPlan),
     /// What is there of each numbered transaction.
     Survey {},
     /// Questions in the engine's own SQL, each answered whole.
-    Ask { questions: Vec<String> },
+    Ask {
+        questions: Vec<String>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -183,7 +184,7 @@ pub struct RunPlan {
     /// How the load changes during the measurement; empty: it does not. The warm-up has the load that the first begins with.
     #[serde(default)]
     pub stages: Vec<Stage>,
-    pub sleepers: Option<Sleepers>,
+    pub sleepers: Option<IdleSessions>,
     #[serde(default)]
     pub connect: Connect,
     /// This rig's part of the load, where several drive it together; `null`: all of it. A rig with a part says `ready` when
@@ -215,9 +216,7 @@ impl RunPlan {
         .or_else(|| self.shape_flaw())
         .or_else(|| self.share_flaw())
     }
-}
 
-impl RunPlan {
     fn early_flaw(&self) -> Option<String> {
         let recorded = matches!(self.pacing, Pacing::Recorded {});
         let fixed = self.share.is_some() || !self.stages.is_empty() || recorded || self.warmup_s.fract() != 0.0;
@@ -329,13 +328,10 @@ pub enum FlushMethod {
     SyncFileRange,
     /// O_DIRECT: past the file cache, and the drive is sent no flush. Not durable.
     Direct,
-    /// fsync(2) after each write.
     Fsync,
-    /// fdatasync(2) after each write.
     Fdatasync,
     /// O_DSYNC: each write returns when it is durable; see open(2).
     Dsync,
-    /// O_DIRECT and O_DSYNC.
     DirectDsync,
 }
 
@@ -397,7 +393,7 @@ pub struct Observe {
     pub means: Means,
     /// Processes of the server, whose threads and children are watched too; empty: an engine embedded in the rig.
     pub processes: Vec<u32>,
-    /// Where the database lies: paths below it are told without it, and its device is the one that is watched.
+    /// Where the database lies: paths below it are shown without it, and its device is the one that is watched.
     pub directory: String,
 }
 
@@ -506,7 +502,7 @@ pub enum Event {
 
 /// What a replayed log came to, beside the transactions that it consists of. Of a transaction that was tried again its last
 /// attempt counts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replayed {
     /// Of the log, that were opened.
@@ -600,7 +596,7 @@ pub struct Pages {
     pub reserves_space: bool,
     pub sql_dialect: u8,
     pub read_only: bool,
-    /// Wholly or in part: no tables are told then.
+    /// Wholly or in part: no tables are listed then.
     pub encrypted: bool,
     pub is_shut_down: bool,
     /// nbackup has locked the file: what was changed since is in another one.
@@ -813,7 +809,7 @@ pub struct RunResult {
     pub classes: Vec<ClassResult>,
     /// In their order; empty without stages.
     pub stages: Vec<StageResult>,
-    pub sleepers: Option<SleepersSeen>,
+    pub sleepers: Option<IdleSessionsSeen>,
     /// `null` where terminals keep their sessions.
     pub connections: Option<Connections>,
 }
@@ -849,7 +845,6 @@ pub struct Counts {
     pub given_up: u64,
     /// Attempts that failed for any other reason.
     pub errors: u64,
-    /// Conflicts and errors by class.
     pub classes: Vec<ClassCount>,
 }
 
@@ -868,7 +863,7 @@ pub struct ErrorSample {
     pub message: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArrivalCounts {
     /// Arrivals whose scheduled time lay inside the measurement.
@@ -884,7 +879,7 @@ pub struct ArrivalCounts {
 }
 
 /// HDR histogram, three significant figures, no upper clamp. Values are nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Histogram {
     pub count: u64,
@@ -930,10 +925,10 @@ pub struct Cpu {
 }
 
 /// What the engine itself counted from shortly before a measurement to its end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counted {
-    /// Why there are no figures, in the engine's own words where it said some; `counters` is empty then.
+    /// Why there are no figures, in the engine's own words where it gave some; `counters` is empty then.
     pub not_counted: Option<String>,
     /// When the first reading was done, from the start of the measurement; negative: in the warm-up.
     pub from_s: f64,
@@ -963,7 +958,7 @@ pub struct CountedBy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sampled {
-    /// Why there are no samples, or none after the last of them, in the engine's own words where it said some.
+    /// Why there are no samples, or none after the last of them, in the engine's own words where it gave some.
     pub not_sampled: Option<String>,
     pub samples: Vec<Sample>,
 }
@@ -1054,7 +1049,7 @@ pub enum DiskBattery {
     None,
     /// The cache outlives a power cut.
     Good,
-    /// The controller does not know, or was told not to mind: what its cache holds is lost when power fails.
+    /// The controller does not know, or was set to ignore it: what its cache holds is lost when power fails.
     Dead,
 }
 
@@ -1182,11 +1177,11 @@ pub struct DiskStats {
 #[serde(rename_all = "snake_case")]
 pub enum DiskPower {
     On,
-    /// By a fault: it answers nothing until it is mended, cut or given up.
+    /// By a fault: it answers nothing until it is repaired, cut or given up.
     Stopped,
-    /// It had stopped for too long: everything fails until it is mended or cut.
+    /// It had stopped for too long: everything fails until it is repaired or cut.
     GivenUp,
-    /// By a fault: everything fails with ENODEV until it is mended or cut.
+    /// By a fault: everything fails with ENODEV until it is repaired or cut.
     Vanished,
     /// Cut and not yet revived.
     Ghost,
@@ -1232,7 +1227,6 @@ pub struct Observed {
     pub calls: u64,
     /// Events that the kernel had no room for. Above zero, every count here is a lower bound.
     pub dropped: u64,
-    /// Transactions committed meanwhile.
     pub commits: u64,
     /// Files that were open or touched, the busiest first. `*` means calls whose file the kernel does not show, `?` for
     /// files open so shortly that their names could not be asked for.

@@ -41,7 +41,7 @@ fn phases() -> Vec<Phase> {
         Phase::Load { sessions: 2, one_by_one: true, from_units: 2 },
         Phase::Check { at_least: None, told: None },
         Phase::Check { at_least: Some(vec![4, 0]), told: None },
-        Phase::Check { at_least: None, told: Some(told()) },
+        Phase::Check { at_least: None, told: Some(totals()) },
         Phase::Survey {},
         Phase::Ask { questions: vec!["check table x".into()] },
     ];
@@ -93,14 +93,14 @@ fn shaped() -> RunPlan {
         acknowledge_to: None,
         classes: vec![class("callers", 1, Some(open)), class("singles", 3, None)],
         stages: vec![Stage { seconds: 1.5, legs: legs(1.0, 3.0) }, Stage { seconds: 1.0, legs: legs(2.0, 0.0) }],
-        sleepers: Some(Sleepers { sessions: 5, in_transaction: true }),
+        sleepers: Some(IdleSessions { sessions: 5, in_transaction: true }),
         connect: Connect::PerTransaction,
         share: Some(Share { number: 1, of: 3 }),
     }
 }
 
-fn told() -> Told {
-    Told { committed: 9, unknown: 1, kinds: vec![5, 4], units: Some((900, 100)) }
+fn totals() -> AcknowledgedTotals {
+    AcknowledgedTotals { committed: 9, unknown: 1, kinds: vec![5, 4], units: Some((900, 100)) }
 }
 
 fn shared() -> Shared {
@@ -112,7 +112,7 @@ fn shared() -> Shared {
         latencies: vec![(1_007_615, 1), (2_015_231, 1)],
         latency_ns_max: 2_000_000,
     };
-    Shared { began_late_ns: 70_000, stood_still_ns_max: 90_000, told: told(), seconds: vec![second] }
+    Shared { began_late_ns: 70_000, stood_still_ns_max: 90_000, told: totals(), seconds: vec![second] }
 }
 
 /// Each workload and each target is in one of them.
@@ -329,7 +329,7 @@ fn result(arrivals: Option<ArrivalCounts>) -> RunResult {
     RunResult {
         classes: vec![ClassResult { name: "callers".into(), terminals: 1, tally: tally.clone() }],
         stages: vec![StageResult { at_s: 0.5, length_s: 2.0, from: 1.5, to: 3.0, tally }],
-        sleepers: Some(SleepersSeen {
+        sleepers: Some(IdleSessionsSeen {
             sessions: 5,
             in_transaction: true,
             awake_at_end: 4,

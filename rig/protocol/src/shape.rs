@@ -26,7 +26,7 @@ pub struct TerminalClass {
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     pub seconds: f64,
-    /// One for each class, in their order; one where there are no classes.
+    /// For each class, in their order; a single one where there are no classes.
     pub legs: Vec<Leg>,
 }
 
@@ -41,7 +41,7 @@ pub struct Leg {
 /// Sessions that are opened before the measurement and do nothing until its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sleepers {
+pub struct IdleSessions {
     pub sessions: u32,
     /// Each has a transaction open that sees what was committed when it began, so that the engine keeps old versions.
     pub in_transaction: bool,
@@ -71,6 +71,11 @@ impl RunPlan {
             rank -= class.terminals;
         }
         (0, terminal)
+    }
+
+    /// The idle sessions of this rig's part.
+    pub fn idle_sessions(&self) -> Option<IdleSessions> {
+        self.sleepers.map(|asked| IdleSessions { sessions: self.part().count(asked.sessions), ..asked })
     }
 
     /// What cannot be followed in the classes and stages.
@@ -179,13 +184,13 @@ pub struct StageResult {
 /// The outcome of the sleeping sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SleepersSeen {
+pub struct IdleSessionsSeen {
     /// That were opened before the measurement.
     pub sessions: u32,
     pub in_transaction: bool,
     /// Of those, that still answered after the measurement, inside their transaction where they have one.
     pub awake_at_end: u32,
-    /// What the first of those that did not answer said.
+    /// The message of the first of those that did not answer.
     pub lost: Option<String>,
 }
 

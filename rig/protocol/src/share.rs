@@ -31,7 +31,7 @@ pub struct Shared {
     /// The longest time in the measurement in which this process did not come to what it does ten times a second.
     pub stood_still_ns_max: u64,
     /// Warm-up included.
-    pub told: Told,
+    pub told: AcknowledgedTotals,
     /// The seconds in which something ended, ascending.
     pub seconds: Vec<SharedSecond>,
 }
@@ -39,7 +39,7 @@ pub struct Shared {
 /// What the engine has acknowledged to one or more rigs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Told {
+pub struct AcknowledgedTotals {
     pub committed: u64,
     /// The commit call itself failed: it may or may not have taken place.
     pub unknown: u64,

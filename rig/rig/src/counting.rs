@@ -1,14 +1,16 @@
 //! What the engine itself counted during a measurement: the difference of two readings, taken by their own session.
 //!
 //! A counter of a session is gone with the session, and those of an embedded engine with the last of them, so the terminals'
-//! sessions stay open until the last reading. The session that reads is left out of all that is told. It is opened before
+//! sessions stay open until the last reading. The session that reads is left out of all figures. It is opened before
 //! the run and does nothing while load is measured.
 
+use crate::instruments::Instrument;
+use protocol::events::{EventWriter, Step};
 use protocol::{Counted, CountedBy, Counting, Event};
 use session::Database;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use terminal::{Beside, Underway};
+use terminal::{Beside, Listeners, Underway};
 use transaction::{failed, Class, Outcome, Session, Value};
 
 /// The reading under load begins this much before the measurement: for each terminal, whose session has to answer for itself
@@ -21,7 +23,10 @@ pub struct Counter<'a> {
     asked: &'a Counting,
     /// An error says why nothing is counted; the run goes on without.
     asking: Result<Asking, String>,
+    /// Sessions are closed in mid-run: none is asked for its number.
+    given_up: bool,
     terminals: BTreeSet<i64>,
+    counted: Option<Counted>,
 }
 
 struct Asking {
@@ -39,32 +44,13 @@ struct Asking {
 type Reading = BTreeMap<Option<i64>, Vec<Option<i64>>>;
 
 impl<'a> Counter<'a> {
-    pub fn open(asked: &'a Counting, database: &dyn Database) -> Counter<'a> {
-        let asking = begin(asked, database).map_err(|error| error.message);
-        Counter { asked, asking, terminals: BTreeSet::new() }
-    }
-
-    /// Nothing is counted, for this reason.
-    pub fn give_up(&mut self, why: &str) {
-        self.asking = Err(why.to_string());
-    }
-
-    /// Makes a terminal's session one of those that count.
-    pub fn add(&mut self, session: &mut dyn Session) {
-        match number(self.asked, session) {
-            Ok(number) => {
-                self.terminals.insert(number);
-            }
-            Err(error) => self.asking = Err(error.message),
-        }
-    }
-
-    /// To be called right before the terminals begin. The first reading, without load, is the one that counts where there is no
-    /// warm-up.
-    pub fn begin(&mut self) -> Event {
-        self.read();
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Event::Begins { numbers: self.terminals.iter().copied().collect(), began_us: since.as_micros() as u64 }
+    /// `keeps_sessions`: those of the terminals stay open for the whole run.
+    pub fn open(asked: &'a Counting, database: &dyn Database, keeps_sessions: bool) -> Counter<'a> {
+        let asking = match keeps_sessions {
+            true => begin(asked, database).map_err(|error| error.message),
+            false => Err("sessions are closed in mid-run, and take their counters along".to_string()),
+        };
+        Counter { asked, asking, given_up: !keeps_sessions, terminals: BTreeSet::new(), counted: None }
     }
 
     fn read(&mut self) {
@@ -76,38 +62,57 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// To be called right after the terminals have ended. The last reading, and what was counted in between; `committed` are
-    /// all that the run committed.
-    pub fn finish(mut self, committed: u64) -> Counted {
-        let mut counted = Counted {
-            not_counted: None,
-            from_s: 0.0,
-            first_reading_s: 0.0,
-            last_reading_s: 0.0,
-            committed: 0,
-            uncertain: 0,
-            counters: Vec::new(),
-        };
-        match self.risen() {
-            Err(why) => counted.not_counted = Some(why),
-            Ok((counters, last_s)) => {
-                let asking = self.asking.expect("it has read");
-                counted.counters = counters;
-                (counted.from_s, counted.first_reading_s, counted.last_reading_s) =
-                    (asking.from_s, asking.first_s, last_s);
-                counted.committed = committed - asking.committed;
-                counted.uncertain = asking.uncertain.min(counted.committed);
-            }
-        }
-        counted
-    }
-
-    fn risen(&mut self) -> Result<(Vec<CountedBy>, f64), String> {
+    /// The last reading, and what was counted in between; `committed` are all that the run committed.
+    fn risen(&mut self, committed: u64) -> Result<Counted, String> {
         let asking = self.asking.as_mut().map_err(|why| why.clone())?;
         let began = Instant::now();
         let last = read(self.asked, asking.session.as_mut()).map_err(|error| error.message)?;
-        let last_s = began.elapsed().as_secs_f64();
-        difference(&self.asked.names, &asking.first, &last, &self.terminals, asking.own).map(|risen| (risen, last_s))
+        let last_reading_s = began.elapsed().as_secs_f64();
+        let committed = committed - asking.committed;
+        Ok(Counted {
+            not_counted: None,
+            from_s: asking.from_s,
+            first_reading_s: asking.first_s,
+            last_reading_s,
+            committed,
+            uncertain: asking.uncertain.min(committed),
+            counters: difference(&self.asked.names, &asking.first, &last, &self.terminals, asking.own)?,
+        })
+    }
+}
+
+impl Instrument for Counter<'_> {
+    fn session(&mut self, session: &mut dyn Session) {
+        if self.given_up {
+            return;
+        }
+        match number(self.asked, session) {
+            Ok(number) => {
+                self.terminals.insert(number);
+            }
+            Err(error) => self.asking = Err(error.message),
+        }
+    }
+
+    /// The first reading, without load, is the one that counts where there is no warm-up.
+    fn begin(&mut self, events: &mut EventWriter) -> Step<()> {
+        self.read();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let numbers = self.terminals.iter().copied().collect();
+        events.write(&Event::Begins { numbers, began_us: since.as_micros() as u64 })
+    }
+
+    fn listen<'s>(&'s mut self, listeners: &mut Listeners<'s>) {
+        listeners.beside = Some(self);
+    }
+
+    fn end(&mut self, committed: u64) {
+        let nothing = |why| Counted { not_counted: Some(why), ..Counted::default() };
+        self.counted = Some(self.risen(committed).unwrap_or_else(nothing));
+    }
+
+    fn record(self: Box<Self>) -> Step<Option<Event>> {
+        Ok(self.counted.map(Event::Counted))
     }
 }
 
@@ -165,7 +170,7 @@ fn difference(
     }
     let at = |reading: &Reading, of: Option<i64>, place: usize| reading.get(&of)?.get(place).copied().flatten();
     let rise = |of: Option<i64>, place: usize| Some(at(last, of, place)? - at(first, of, place)?);
-    let told = |name: &String, rise: Option<i64>| {
+    let counted = |name: &String, rise: Option<i64>| {
         rise.map(|rise| {
             u64::try_from(rise).map_err(|_| format!("{name} went down by {} meanwhile", rise.unsigned_abs()))
         })
@@ -178,7 +183,7 @@ fn difference(
             let sessions = terminals.iter().map(|&number| rise(Some(number), place)).sum::<Option<i64>>();
             // Below 0 it is a figure of something else than of the whole.
             let database = rise(None, place).and_then(|all| u64::try_from(all - rise(Some(own), place)?).ok());
-            Ok(CountedBy { name: name.clone(), sessions: told(name, sessions)?, database })
+            Ok(CountedBy { name: name.clone(), sessions: counted(name, sessions)?, database })
         })
         .collect()
 }

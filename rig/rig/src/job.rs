@@ -1,23 +1,16 @@
 //! One job, from its first event to its last.
 
-use crate::counting::Counter;
-use crate::gate::{self, Said};
-use crate::sessions::{OneSessionEach, Sleeping};
-use crate::step::{doing, inspect};
-use measure::Noted;
-use observe::Watch;
-use protocol::events::{conclude, EventWriter, Halted, Step};
-use protocol::{
-    Checked, Connect, Event, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, Shared, Sleepers, PROTOCOL,
-};
+use crate::gate::LabLines;
+use crate::run::Run;
+use crate::sessions::{doing, inspect};
+use protocol::events::{conclude, EventWriter, Step};
+use protocol::{Checked, Event, Job, LoadSecond, Loaded, Phase, PhaseName, PROTOCOL};
 use session::Database;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use terminal::{Beside, Ended, Load, Ready, Sampler};
-use transaction::{Acknowledged, AtWork, Lasts, LoadContext, Seat, Session, Value, Workload};
+use transaction::{Acknowledged, AtWork, LoadContext, Session, Value, Workload};
 
 /// A job whose target and workload have been read by their modules.
 pub struct Admitted {
@@ -60,15 +53,15 @@ pub fn again(job: Job) -> Result<Job, String> {
     Ok(Job { target, workload, ..job })
 }
 
-/// Runs a job and writes its events to `out`. `said` is what the lab says meanwhile, line by line. Answers whether every
+/// Runs a job and writes its events to `out`. `lines` is what the lab writes meanwhile. Answers whether every
 /// phase ended; an error means that nobody listens.
-pub fn perform(admitted: &Admitted, said: Said, out: &mut dyn Write) -> std::io::Result<bool> {
-    conclude(out, |events| phases(admitted, said, events))
+pub fn perform(admitted: &Admitted, lines: LabLines, out: &mut dyn Write) -> std::io::Result<bool> {
+    conclude(out, |events| phases(admitted, lines, events))
 }
 
-fn phases(admitted: &Admitted, said: Said, events: &mut EventWriter) -> Step<()> {
+fn phases(admitted: &Admitted, lines: LabLines, events: &mut EventWriter) -> Step<()> {
     let Admitted { job, database, workload } = admitted;
-    let (database, workload) = (database.as_ref(), workload.as_ref());
+    let (shared, database, workload) = (database, database.as_ref(), workload.as_ref());
     // The job's own session is closed while terminals run: an engine may grant the file to one of them alone.
     let mut own = Some(doing("opening the database", database.open())?);
     let first = own.as_mut().expect("just opened");
@@ -92,7 +85,7 @@ fn phases(admitted: &Admitted, said: Said, events: &mut EventWriter) -> Step<()>
             }
             Phase::Check { at_least, told } => {
                 let heard = at_least.as_deref().map_or(acknowledged, Acknowledged::at_least);
-                let expected = told.as_ref().map_or(heard, Acknowledged::together);
+                let expected = told.as_ref().map_or(heard, Acknowledged::merged);
                 check(workload, opened(&mut own, database)?, &expected, events)?;
             }
             Phase::Survey {} => {
@@ -102,8 +95,8 @@ fn phases(admitted: &Admitted, said: Said, events: &mut EventWriter) -> Step<()>
             Phase::Ask { questions } => ask(questions, opened(&mut own, database)?, events)?,
             Phase::Run(plan) => {
                 own = None;
-                let acknowledged_in_run = run(admitted, plan, runs, &settings, said, events)?;
-                acknowledged.add(&acknowledged_in_run);
+                let run = Run { job, plan, number: runs, database: shared, workload, settings: &settings };
+                acknowledged.add(&run.perform(lines, events)?);
                 runs += 1;
             }
         }
@@ -187,7 +180,7 @@ fn load(context: &LoadContext, workload: &dyn Workload, from_units: u32, events:
     }
     doing(LOADING, outcome)?;
     let (rows, bytes) = context.written();
-    let sessions = context.sessions() as u32;
+    let sessions = context.sessions as u32;
     events.write(&Event::Loaded(Loaded { rows, bytes, seconds: began.elapsed().as_secs_f64(), sessions, series }))
 }
 
@@ -227,138 +220,4 @@ fn check(
     }
     let conditions = doing(CHECKING, outcome)?;
     events.write(&Event::Checked(Checked { conditions, seconds: began.elapsed().as_secs_f64() }))
-}
-
-fn run(
-    Admitted { job, database, workload }: &Admitted,
-    plan: &RunPlan,
-    run: u64,
-    settings: &[Setting],
-    said: Said,
-    events: &mut EventWriter,
-) -> Step<Acknowledged> {
-    doing("preparing the run", workload.set_up(&|| database.open()))?;
-    // Before sessions open: what an engine tells the kernel about a file it mostly tells when it opens it.
-    let mut watch = job.observe.as_ref().map(|asked| Watch::start(asked).map_err(not_watched)).transpose()?;
-    let own_sleepers = |asked: Sleepers| Sleepers { sessions: plan.part().count(asked.sessions), ..asked };
-    let mut sleepers =
-        plan.sleepers.map(|asked| Sleeping::begin(database.as_ref(), own_sleepers(asked))).transpose()?;
-    let lasts = match plan.connect {
-        Connect::Once => None,
-        Connect::PerTransaction => Some(Lasts::Transaction),
-        Connect::AsRecorded => Some(workload.sessions_last()),
-    };
-    let per_transaction = lasts.map(|lasts| OneSessionEach::new(lasts, job, database, settings));
-    let mut terminals = Vec::new();
-    let mut counter = job.count.as_ref().map(|asked| Counter::open(asked, database.as_ref()));
-    let mut sampler = job.sample.as_ref().map(|asked| Sampler::new(asked, database.open()));
-    let workers = workload.workers(plan.part().count(plan.terminals));
-    for number in plan.own_terminals().chain(plan.terminals..plan.terminals + workers) {
-        let opening = format!("opening terminal {number}'s session");
-        let mut session: Box<dyn Session> = match &per_transaction {
-            None => doing(&opening, database.open())?,
-            Some(each) => each.session(number),
-        };
-        let answers = inspect(session.as_mut(), &job.inspect)?;
-        if answers != settings {
-            events.write(&Event::Settings { terminal: Some(number), values: answers })?;
-        }
-        let worker = number >= plan.terminals;
-        let place = if worker { number - plan.terminals } else { number };
-        let (class, rank) = if worker { (0, 0) } else { plan.class_of(place) };
-        let of_class = plan.classes.get(class).filter(|_| !worker);
-        let terminals_all = plan.terminals.into();
-        let seat = Seat { run, terminal: place.into(), terminals: terminals_all, worker, class: of_class };
-        let script = doing("preparing statements", workload.script(session.as_mut(), seat))?;
-        match (&mut counter, &per_transaction) {
-            (Some(counter), None) => counter.add(session.as_mut()),
-            (Some(counter), Some(_)) => {
-                counter.give_up("sessions are closed in mid-run, and take their counters along");
-            }
-            (None, _) => {}
-        }
-        // One that lasts for several transactions is there from the beginning.
-        if !matches!(lasts, Some(Lasts::Transactions(_))) {
-            doing(&opening, session.ended().and_then(|()| session.leave()))?;
-        }
-        terminals.push(Ready { number, session, script, worker, class, rank: rank as usize });
-    }
-    if let Some(each) = &per_transaction {
-        each.begin();
-    }
-    if let Some(counter) = &mut counter {
-        events.write(&counter.begin())?;
-    }
-    if let Some(watch) = &mut watch {
-        watch.begin().map_err(not_watched)?;
-    }
-    let noted = watch.as_ref().map(|_| Mutex::new(Vec::<Noted>::new()));
-    let mut unheard = None;
-    // Each run of a job draws from its own stream.
-    let seed = job.seed.wrapping_add(run.wrapping_mul(0xD1B5_4A32_D192_ED03));
-    let began = match plan.share {
-        None => Instant::now(),
-        Some(_) => gate::pass(said, events)?,
-    };
-    let began_late_ns = began.elapsed().as_nanos() as u64;
-    let beside = counter.as_mut().map(|counter| counter as &mut dyn Beside);
-    let whole = Load { plan, seed, kinds: workload.kinds(), began };
-    let ended = terminal::run(&whole, terminals, noted.as_ref(), beside, sampler.as_mut(), &mut |news| {
-        let event = Event::Progress {
-            phase: news.phase,
-            fraction: news.fraction,
-            elapsed_s: news.elapsed_s,
-            done: news.committed,
-            rate_per_s: news.rate_per_s,
-            at: None,
-        };
-        if let Err(error) = events.write(&event) {
-            unheard.get_or_insert(error);
-        }
-        if plan.may_start_early && news.phase == PhaseName::Warmup {
-            gate::heard(said)
-        } else {
-            None
-        }
-    });
-    if let Some(unheard) = unheard {
-        return Err(unheard);
-    }
-    let Ended { mut result, acknowledged, sessions, seconds, stood_still_ns_max } = ended.map_err(|stopped| {
-        Halted::Failed { doing: "running transactions".to_string(), message: stopped.to_string() }
-    })?;
-    let counted = counter.map(|counter| counter.finish(acknowledged.committed));
-    drop(sessions);
-    if let Some(each) = per_transaction {
-        result.connections = Some(each.finish(events)?);
-    }
-    result.sleepers = sleepers.as_mut().map(Sleeping::finish);
-    events.write(&Event::Result(Box::new(result)))?;
-    if plan.share.is_some() {
-        let shared = Shared { began_late_ns, stood_still_ns_max, told: acknowledged.told(), seconds };
-        events.write(&Event::Shared(Box::new(shared)))?;
-    }
-    if let Some(replayed) = workload.replayed() {
-        events.write(&Event::Replayed(Box::new(replayed)))?;
-    }
-    let maintained = doing("looking at what was done", workload.maintained(&|| database.open()))?;
-    if let Some(maintained) = maintained {
-        events.write(&Event::Maintained(maintained))?;
-    }
-    if let (Some(watch), Some(noted)) = (watch, noted) {
-        let noted = noted.into_inner().expect("no panic under this lock");
-        let observed = watch.finish(plan.terminals, acknowledged.committed, noted).map_err(not_watched)?;
-        events.write(&Event::Observed(Box::new(observed)))?;
-    }
-    if let Some(counted) = counted {
-        events.write(&Event::Counted(counted))?;
-    }
-    if let Some(sampler) = sampler {
-        events.write(&Event::Sampled(sampler.finish()))?;
-    }
-    Ok(acknowledged)
-}
-
-fn not_watched(error: anyhow::Error) -> Halted {
-    Halted::Failed { doing: "watching the engine's system calls".to_string(), message: format!("{error:#}") }
 }

@@ -4,9 +4,10 @@
 
 mod counting;
 mod gate;
+mod instruments;
 mod job;
+mod run;
 mod sessions;
-mod step;
 
 use anyhow::{bail, Context};
 use std::io::{BufRead, Read, Write};
@@ -25,7 +26,7 @@ acidtest-rig: the measured half of acidtest; the acidtest command starts it
   acidtest-rig observe               watch system calls, as a job asks for it of a rig beside it
   acidtest-rig protocol              print a sample of every type of the protocol
   acidtest-rig protocol --read TYPE  read a Job, a ProbeJob, a PagesJob, an Event or a part of the disk's protocol and write it back
-  acidtest-rig describe              say what a workload of one's own (a message, JSON) consists of, and what is wrong in it
+  acidtest-rig describe              say what a workload of your own (a message, JSON) consists of, and what is wrong in it
   acidtest-rig sqlite [LIBRARY]      say what the linked SQLite, or that of a shared library, is (JSON)
   acidtest-rig --version
 
@@ -103,7 +104,7 @@ fn jobs() -> anyhow::Result<ExitCode> {
     while let Some(line) = lines.next() {
         let line = line.context("reading standard input")?;
         if gate::second(&line).is_some() {
-            continue; // the job before had begun to measure by itself when the lab said so
+            continue; // the job before had begun to measure by itself when the lab asked for it
         }
         let job: protocol::Job = serde_json::from_str(&line).context("a line of standard input is no Job")?;
         performed = job::perform(&admitted(job)?, &mut lines, &mut std::io::stdout().lock());
@@ -157,10 +158,10 @@ fn not_a_job(flaw: String) -> anyhow::Error {
     anyhow::anyhow!("standard input is no Job: {flaw}")
 }
 
-/// Both sides must speak the same protocol.
+/// Both sides must use the same protocol.
 fn check_protocol(spoken: u32) -> anyhow::Result<()> {
     if spoken != protocol::PROTOCOL {
-        bail!("the job speaks protocol {spoken}, this rig {}; install acidtest again", protocol::PROTOCOL);
+        bail!("the job uses protocol {spoken}, this rig {}; install acidtest again", protocol::PROTOCOL);
     }
     Ok(())
 }

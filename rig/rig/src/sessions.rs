@@ -1,21 +1,42 @@
-//! Sessions of a run that are not one a terminal: those that sleep beside the terminals, and those of single transactions.
+//! Sessions of a run that are not one a terminal: those that are idle beside the terminals, and those of single transactions.
 
-use crate::step::{doing, inspect};
+use crate::instruments::Instrument;
 use protocol::events::{EventWriter, Halted, Step};
-use protocol::{Connections, Event, Job, Setting, Sleepers, SleepersSeen};
+use protocol::{Connections, Event, IdleSessions as Asked, IdleSessionsSeen, Inspection, Job, RunResult, Setting};
 use session::Database;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use transaction::{failed, Class, Lasts, Opened, PerTransaction, Session};
+use transaction::{failed, Class, Lasts, Opened, Outcome, PerTransaction, Session, Value};
 
-/// Sessions that are open and idle.
-pub struct Sleeping {
-    asked: Sleepers,
+/// Puts what was being done beside an engine's error.
+pub fn doing<T>(what: &str, outcome: Outcome<T>) -> Step<T> {
+    outcome.map_err(|error| Halted::Failed { doing: what.to_string(), message: error.message })
+}
+
+pub fn inspect(session: &mut dyn Session, questions: &[Inspection]) -> Step<Vec<Setting>> {
+    let mut settings = Vec::new();
+    for question in questions {
+        let rows = doing(&format!("reading a setting ({})", question.sql), session.rows(&question.sql))?;
+        if question.name.is_empty() {
+            settings.extend(rows.into_iter().filter_map(|row| {
+                let mut cells = row.into_iter().map(Value::into_text);
+                Some(Setting { name: cells.next()??, value: cells.next()? })
+            }));
+        } else {
+            let value = rows.into_iter().next().and_then(|row| row.into_iter().next()).and_then(Value::into_text);
+            settings.push(Setting { name: question.name.clone(), value });
+        }
+    }
+    Ok(settings)
+}
+
+pub struct IdleSessions {
+    asked: Asked,
     sessions: Vec<Box<dyn Session>>,
 }
 
-impl Sleeping {
-    pub fn begin(database: &dyn Database, asked: Sleepers) -> Step<Sleeping> {
+impl IdleSessions {
+    pub fn open(database: &dyn Database, asked: Asked) -> Step<IdleSessions> {
         let mut sessions = Vec::new();
         for number in 0..asked.sessions {
             let what = format!("opening sleeping session {number}");
@@ -23,18 +44,21 @@ impl Sleeping {
             doing(&what, if asked.in_transaction { session.hold() } else { session.look() })?;
             sessions.push(session);
         }
-        Ok(Sleeping { asked, sessions })
+        Ok(IdleSessions { asked, sessions })
     }
+}
 
+impl Instrument for IdleSessions {
     /// Looks which of them still answer.
-    pub fn finish(&mut self) -> SleepersSeen {
+    fn complete(&mut self, result: &mut RunResult, _: &mut EventWriter) -> Step<()> {
         let answers: Vec<_> = self.sessions.iter_mut().map(|session| session.look()).collect();
-        SleepersSeen {
+        result.sleepers = Some(IdleSessionsSeen {
             sessions: self.asked.sessions,
             in_transaction: self.asked.in_transaction,
             awake_at_end: answers.iter().filter(|answer| answer.is_ok()).count() as u32,
             lost: answers.into_iter().find_map(Result::err).map(|error| error.message),
-        }
+        });
+        Ok(())
     }
 }
 
@@ -62,7 +86,7 @@ impl<'a> OneSessionEach<'a> {
         OneSessionEach { lasts, job, database, settings, opened: Arc::default(), differing: Arc::default() }
     }
 
-    pub fn session(&self, terminal: u32) -> Box<dyn Session> {
+    fn session_of(&self, terminal: u32) -> Box<dyn Session> {
         let (database, differing) = (Arc::clone(self.database), Arc::clone(&self.differing));
         let (questions, wanted) = (self.job.inspect.clone(), self.settings.to_vec());
         let asked = move |session: &mut dyn Session| {
@@ -83,21 +107,28 @@ impl<'a> OneSessionEach<'a> {
         let (dialect, opened) = (self.database.dialect(), Arc::clone(&self.opened));
         Box::new(PerTransaction::new(dialect, self.lasts, open, Box::new(asked), opened))
     }
+}
 
-    /// The run begins: what was opened so far was for its preparation.
-    pub fn begin(&self) {
-        self.opened.sessions.store(0, Ordering::Relaxed);
-        self.opened.inspected.store(0, Ordering::Relaxed);
+impl Instrument for OneSessionEach<'_> {
+    fn open(&self, terminal: u32) -> Option<Box<dyn Session>> {
+        Some(self.session_of(terminal))
     }
 
-    /// Tells what sessions answered otherwise.
-    pub fn finish(self, events: &mut EventWriter) -> Step<Connections> {
+    /// What was opened so far was for the run's preparation.
+    fn begin(&mut self, _: &mut EventWriter) -> Step<()> {
+        self.opened.sessions.store(0, Ordering::Relaxed);
+        self.opened.inspected.store(0, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn complete(&mut self, result: &mut RunResult, events: &mut EventWriter) -> Step<()> {
         for (terminal, values) in self.differing.lock().expect("no panic under this lock").drain(..) {
             events.write(&Event::Settings { terminal: Some(terminal), values })?;
         }
-        Ok(Connections {
+        result.connections = Some(Connections {
             opened: self.opened.sessions.load(Ordering::Relaxed),
             inspected: self.opened.inspected.load(Ordering::Relaxed),
-        })
+        });
+        Ok(())
     }
 }

@@ -92,7 +92,7 @@ fn rows(rows: &[Vec<Value>]) -> Json {
     rows.iter().map(|row| row.iter().map(as_json).collect::<Vec<_>>()).collect::<Vec<_>>().into()
 }
 
-/// Longer than this, a value is told by how it was made.
+/// Longer than this, a value is described by how it was made.
 const LONG: usize = 10_000;
 
 fn as_json(value: &Value) -> Json {

@@ -5,7 +5,6 @@ use serde::de::DeserializeOwned;
 use serde::Serialize;
 use transaction::{Dialect, Outcome, Session};
 
-/// An engine's session, as its module defines it.
 pub trait Engine: Session + Sized + 'static {
     /// By which a target names the engine.
     const NAME: &'static str;

@@ -17,14 +17,14 @@ const ANYBODY: Tls = Tls { ca: None, identity: None };
 type LogIn = fn(Socket, Option<&Tls>) -> Outcome<()>;
 const LOGINS: [LogIn; 2] = [mysql, postgres];
 
-/// What comes of a login on a server that says `begin`, then `more` again and again while anybody listens; and how many
+/// What comes of a login on a server that sends `begin`, then `more` again and again while anybody listens; and how many
 /// bytes it could say.
 fn ended(log_in: LogIn, tls: bool, begin: &[u8], more: &[u8]) -> (SessionError, usize) {
     let (ours, mut server) = UnixStream::pair().unwrap();
     let sent = Arc::new(AtomicUsize::new(0));
     let (begin, more, counted) = (begin.to_vec(), more.to_vec(), Arc::clone(&sent));
     let mut listener = server.try_clone().unwrap();
-    // A server takes in what it is told, or the client would wait for room.
+    // A server takes in what it is sent, or the client would wait for room.
     let listening = thread::spawn(move || std::io::copy(&mut listener, &mut std::io::sink()).ok());
     let server_thread = thread::spawn(move || {
         let mut say = |bytes: &[u8]| {
@@ -86,14 +86,14 @@ fn a_server_that_never_ends_is_left() {
 }
 
 #[test]
-fn what_is_said_before_tls_begins_is_never_taken_for_the_servers() {
+fn what_is_sent_before_tls_begins_is_never_taken_for_the_servers() {
     // As somebody between would put it there: the byte that agrees, and in the same breath what nobody has sealed.
     let (error, _) = ended(postgres, true, b"SR\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", b"");
-    assert_eq!(error.message, "the server speaks before TLS has begun");
+    assert_eq!(error.message, "the server sends before TLS has begun");
 }
 
 #[test]
-fn a_server_without_tls_is_told_by_one_line() {
+fn a_server_without_tls_is_named_in_one_line() {
     let (error, _) = ended(postgres, true, b"N", b"");
     assert_eq!(error.message, "TLS: the server has none");
 }

@@ -1,4 +1,4 @@
-//! A server's socket: it never waits but for room to send, and what has come lies in place until it is read. Encrypted or
+//! A server's socket: it never waits but for room to send, and what has come stays in place until it is read. Encrypted or
 //! not is decided once for each send and receive, never for a message.
 
 use crate::tls::{Channel, ReceiveError, Tls};
@@ -20,7 +20,6 @@ pub struct Socket {
     /// The part of the inbox that was received and not yet read.
     unread: Range<usize>,
     tls: Option<Box<Channel>>,
-    /// What is sealed and on its way.
     sealed: Vec<u8>,
     /// How many bytes more the server may send.
     allowed: usize,
@@ -37,7 +36,6 @@ const LOGIN_BYTES: usize = 1024 * 1024;
 const LOGIN: Duration = Duration::from_secs(120);
 
 impl Socket {
-    /// Connects to a Unix socket.
     pub fn unix(path: &str) -> Outcome<Socket> {
         UnixStream::connect(path).and_then(Socket::over).map_err(|error| broken(path, &error))
     }
@@ -50,7 +48,6 @@ impl Socket {
         connected.map_err(|error| broken(&format!("{host}:{port}"), &error))
     }
 
-    /// Over a connected stream socket.
     pub fn over(stream: impl Into<OwnedFd>) -> io::Result<Socket> {
         let descriptor = stream.into();
         rustix::io::ioctl_fionbio(&descriptor, true)?;
@@ -71,7 +68,7 @@ impl Socket {
         loop {
             if !self.unread.is_empty() {
                 // A program between the two could have put it there, and it would be taken for the server's, sealed.
-                return Err(failed(Class::Connection, "the server speaks before TLS has begun".to_string()));
+                return Err(failed(Class::Connection, "the server sends before TLS has begun".to_string()));
             }
             channel.put_own(&mut own);
             self.transmit(&own);
@@ -86,7 +83,7 @@ impl Socket {
                 Ok(_) | Err(ReceiveError::System(Errno::INTR)) => {}
                 Err(ReceiveError::System(Errno::AGAIN)) => self.wait()?,
                 Err(ReceiveError::System(error)) => return Err(broken("TLS", &error.into())),
-                Err(ReceiveError::Said(error)) => {
+                Err(ReceiveError::Session(error)) => {
                     // The server may know why.
                     channel.put_own(&mut own);
                     self.transmit(&own);
@@ -164,12 +161,12 @@ impl Socket {
                 Err(Errno::AGAIN) => {
                     await_socket(self.descriptor(), PollFlags::IN | PollFlags::OUT);
                     heard = true;
-                    // What is wrong is said again to who reads next.
-                    if matches!(self.receive(), Ok(0) | Err(ReceiveError::Said(_))) {
+                    // The next read returns what is wrong again.
+                    if matches!(self.receive(), Ok(0) | Err(ReceiveError::Session(_))) {
                         break;
                     }
                 }
-                // The server has gone; the last it said may tell why.
+                // The server has gone; its last message may say why.
                 Err(_) => {
                     heard = true;
                     break;
@@ -179,7 +176,6 @@ impl Socket {
         heard
     }
 
-    /// What has come and was not read.
     pub fn unread(&self) -> &[u8] {
         &self.inbox[self.unread.clone()]
     }
@@ -200,7 +196,7 @@ impl Socket {
                 Err(ReceiveError::System(Errno::INTR)) => continue,
                 Err(ReceiveError::System(Errno::AGAIN)) => Poll::Pending,
                 Err(ReceiveError::System(error)) => Poll::Ready(Err(broken("receiving", &error.into()))),
-                Err(ReceiveError::Said(error)) => Poll::Ready(Err(error)),
+                Err(ReceiveError::Session(error)) => Poll::Ready(Err(error)),
             };
         }
     }
@@ -216,7 +212,7 @@ impl Socket {
         if self.unread.end == self.inbox.len() {
             if self.inbox.len() >= INBOX_MAX {
                 let message = format!("the server says more than {} MB in one message", INBOX_MAX >> 20);
-                return Err(ReceiveError::Said(failed(Class::Connection, message)));
+                return Err(ReceiveError::Session(failed(Class::Connection, message)));
             }
             self.inbox.resize(2 * self.inbox.len(), 0);
         }

@@ -1,5 +1,5 @@
 //! TLS of a session, by rustls: what a target asks for, the handshake, and what goes through afterwards. Keys and
-//! certificates are read from files that the target names; none of them is ever told.
+//! certificates are read from files that the target names; none of them is ever printed.
 
 use rustix::io::Errno;
 use rustix::net::{recv, RecvFlags};
@@ -27,7 +27,7 @@ use transaction::{failed, Class, Outcome, SessionError};
 #[serde(deny_unknown_fields)]
 pub struct Tls {
     /// A PEM file of certificates. The server's must be signed by one of them and be made out to the host's name.
-    /// Without it whoever answers is taken for the server.
+    /// Without it any answer is taken for the server.
     pub ca: Option<String>,
     /// By which the server may know us.
     pub identity: Option<Identity>,
@@ -174,7 +174,7 @@ fn unusable(why: &str) -> SessionError {
     failed(Class::Connection, format!("TLS: {why}"))
 }
 
-/// Takes whoever answers, as long as it holds the key of the certificate that it shows.
+/// Takes any server that answers, as long as it holds the key of the certificate that it shows.
 #[derive(Debug)]
 struct Anybody(WebPkiSupportedAlgorithms);
 
@@ -206,7 +206,7 @@ impl ServerCertVerifier for Anybody {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         let whole = verify_tls13_signature(message, certificate, signed, &self.0);
-        // A certificate of X.509 version 1, as openssl's program makes it when nothing more is said, is not read whole.
+        // A certificate of X.509 version 1, as openssl's program makes it without further options, is not read whole.
         whole.or_else(|error| match public_key(certificate) {
             Some(key) => {
                 verify_tls13_signature_with_raw_key(message, &SubjectPublicKeyInfoDer::from(key), signed, &self.0)
@@ -233,12 +233,12 @@ pub struct Channel {
 /// Why nothing was received.
 pub enum ReceiveError {
     System(Errno),
-    Said(SessionError),
+    Session(SessionError),
 }
 
 impl ReceiveError {
     pub fn too_much() -> ReceiveError {
-        ReceiveError::Said(failed(Class::Connection, "the server says more than a login takes".to_string()))
+        ReceiveError::Session(failed(Class::Connection, "the server says more than a login takes".to_string()))
     }
 }
 
@@ -264,7 +264,6 @@ impl Channel {
         self.connection.is_handshaking()
     }
 
-    /// Puts out what TLS itself has to say.
     pub fn put_own(&mut self, out: &mut Vec<u8>) {
         while self.connection.wants_write() {
             self.connection.write_tls(out).expect("a Vec takes everything");
@@ -292,7 +291,7 @@ impl Channel {
         };
         match self.connection.process_new_packets() {
             Ok(_) => Ok(taken),
-            Err(error) => Err(ReceiveError::Said(unusable(&self.asked.explained(&error, &self.host)))),
+            Err(error) => Err(ReceiveError::Session(unusable(&self.asked.explained(&error, &self.host)))),
         }
     }
 
@@ -316,7 +315,6 @@ impl Channel {
     }
 }
 
-/// What comes from the socket.
 struct Incoming<'a> {
     socket: &'a OwnedFd,
     allowed: &'a mut usize,
@@ -387,7 +385,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A field of DER.
     fn der(tag: u8, content: &[u8]) -> Vec<u8> {
         let length = content.len() as u16;
         [&[tag, 0x82][..], &length.to_be_bytes(), content].concat()
@@ -417,15 +414,15 @@ mod tests {
     }
 
     #[test]
-    fn names_and_times_are_told_in_plain_words() {
+    fn names_and_times_are_shown_in_plain_words() {
         let at = |seconds| UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds));
-        for (seconds, told) in [(59, "0 min"), (3_599, "59 min"), (7_200, "2 h"), (200_000, "2 days")] {
-            assert_eq!(span(&at(seconds + 5), &at(5)), told);
+        for (seconds, shown) in [(59, "0 min"), (3_599, "59 min"), (7_200, "2 h"), (200_000, "2 days")] {
+            assert_eq!(span(&at(seconds + 5), &at(5)), shown);
         }
-        for (name, told) in
+        for (name, shown) in
             [(r#"DnsName("db.example")"#, "db.example"), ("IpAddress(127.0.0.1)", "127.0.0.1"), ("x", "x")]
         {
-            assert_eq!(bare(name), told);
+            assert_eq!(bare(name), shown);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::shared::Shared;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Who looks at the engine in the last moments of the warm-up. The sessions of the terminals stay open until whoever started
+/// Who looks at the engine in the last moments of the warm-up. The sessions of the terminals stay open until the thread that started
 /// the run has looked again.
 pub trait Beside: Send {
     /// How long before the measurement it begins; at most half of the warm-up is taken.

@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn terminals_on_one_thread_wait_for_each_others_answers() {
-        // Each waits for what the other writes: neither could end if one kept the thread.
+        // Each waits for what the other writes: neither could end if the other kept the thread.
         let (mut a, mut b) = pair();
         b.set_nonblocking(true).unwrap();
         let (to_a, to_b) = (b.try_clone().unwrap(), a.try_clone().unwrap());

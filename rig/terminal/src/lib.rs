@@ -5,7 +5,7 @@
 //!
 //! What belongs to the measurement:
 //! - closed loop by duration: every transaction that ends after the warm-up. Terminals start none after the planned end;
-//!   the measurement lasts until the last one in flight has ended, so that a stall at the end is not hidden.
+//!   the measurement lasts until the last in flight has ended, so that a stall at the end is not hidden.
 //! - open loop: every arrival whose scheduled time lies inside the measurement, whenever it is served. Those that no
 //!   terminal could start before the planned end are counted as unfinished.
 //! - by count: after the warm-up, exactly that many commits.
@@ -27,30 +27,37 @@ pub use sampler::Sampler;
 pub use shared::Stopped;
 pub use terminal::Ready;
 
-use acknowledgements::Acknowledgements;
 use drive::Task;
 use measure::{clock_read_ns, process_s, Noted};
 use monitor::RunMonitor;
-use protocol::{Connect, Extent, RunPlan, RunResult, SharedSecond};
+use protocol::{Connect, RunPlan, RunResult, SharedSecond};
 use rand::SeedableRng;
-use record::{summarise, Books, Record, RunLeft};
+use record::{summarise, Record, RunLeft};
 use series::Part;
-use shared::{stage_ends_ns, ClassPace, Shared};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use shared::Shared;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Barrier, Mutex};
 use std::time::Instant;
 use terminal::Terminal;
 use transaction::{Acknowledged, KindSpec, Rng, Session};
 
-/// What is driven.
 pub struct Load<'a> {
     pub plan: &'a RunPlan,
     pub seed: u64,
     pub kinds: &'a [KindSpec],
     /// The moment from which its times count; it may be past.
     pub began: Instant,
+}
+
+/// What listens while terminals are at work.
+#[derive(Default)]
+pub struct Listeners<'a> {
+    /// Takes each committed transaction.
+    pub noted: Option<&'a Mutex<Vec<Noted>>>,
+    /// Asked in the last moments of the warm-up, where there is one.
+    pub beside: Option<&'a mut dyn Beside>,
+    /// Asks while the measurement goes on.
+    pub sampler: Option<&'a mut Sampler>,
 }
 
 /// What a run that went to its end leaves.
@@ -83,48 +90,17 @@ fn default_threads() -> usize {
 
 /// Drives a load over the terminals. `news` is called from the calling thread about once a second, and when the measurement
 /// begins and, by its duration, ends: then its fraction is 1 for the first time. In the warm-up of a plan that may start
-/// early it may answer the second from which on to measure. `beside` is called in the last moments of
-/// the warm-up, where there is one; `sampler` asks while the measurement goes on.
+/// early it may answer the second from which on to measure.
 pub fn run(
     load: &Load,
     terminals: Vec<Ready>,
-    noted: Option<&Mutex<Vec<Noted>>>,
-    beside: Option<&mut dyn Beside>,
-    mut sampler: Option<&mut Sampler>,
+    listeners: Listeners,
     news: &mut dyn FnMut(News) -> Option<u32>,
 ) -> Result<Ended, Stopped> {
     let Load { plan, seed, kinds, began } = *load;
-    let (warmup_ns, end_ns) = shared::ends_ns(plan);
-    let origin_ns = warmup_ns.load(Ordering::Relaxed);
-    let tickets = match plan.extent {
-        Extent::Duration { .. } => 0,
-        Extent::Count { transactions } => transactions as i64,
-    };
-    let acknowledgements = match &plan.acknowledge_to {
-        None => None,
-        Some(path) => {
-            Some(Acknowledgements::open(Path::new(path)).map_err(|error| Stopped(format!("{path}: {error}")))?)
-        }
-    };
+    let Listeners { noted, beside, mut sampler } = listeners;
     let clock_read_ns = clock_read_ns();
-    let shared = Shared {
-        plan,
-        began,
-        origin_ns,
-        warmup_ns,
-        end_ns,
-        tickets: AtomicI64::new(tickets),
-        classes: ClassPace::of_plan(plan, seed),
-        stage_ends_ns: stage_ends_ns(plan),
-        books: Mutex::new(Books::new(plan.classes.len().max(1), plan.stages.len().max(1))),
-        acknowledgements,
-        committed: AtomicU64::new(0),
-        at_work: AtomicU64::new(plan.part().count(plan.terminals).into()),
-        stop: AtomicBool::new(false),
-        stopped: Mutex::new(None),
-        noted,
-        keeps_sessions: beside.is_some(),
-    };
+    let shared = Shared::new(plan, seed, began, noted, beside.is_some())?;
     let threads = threads(plan, &terminals);
     let mut shares: Vec<Vec<Ready>> = (0..threads).map(|_| Vec::new()).collect();
     for (index, ready) in terminals.into_iter().enumerate() {
@@ -138,9 +114,9 @@ pub fn run(
         });
         terminals.collect()
     };
-    let mut monitor = RunMonitor::new(&shared, tickets, news, arriving);
+    let mut monitor = RunMonitor::new(&shared, news, arriving);
     let ended = std::thread::scope(|scope| {
-        if let Some(beside) = beside.filter(|_| origin_ns > 0) {
+        if let Some(beside) = beside.filter(|_| shared.origin_ns > 0) {
             // A thread that has ended when the measurement begins: see the reason below.
             scope.spawn(|| beside::in_warmup(&shared, beside));
         }
@@ -179,14 +155,13 @@ pub fn run(
     }
     let books = shared.books.into_inner().expect("no panic under this lock");
     let warmup_ns = shared.warmup_ns.into_inner();
-    let series = series.counted_from_earlier((origin_ns - warmup_ns) / 1_000_000_000);
+    let series = series.counted_from_earlier((shared.origin_ns - warmup_ns) / 1_000_000_000);
     let left =
         RunLeft { plan, threads, kinds, warmup_ns, clock_read_ns, records, books, series, cpu_before, cpu_after };
     let (result, acknowledged) = summarise(left);
     Ok(Ended { result, acknowledged, sessions: sessions.into_iter().flatten().collect(), seconds, stood_still_ns_max })
 }
 
-/// What a terminal leaves.
 type Left = (Record, Option<Box<dyn Session>>);
 
 /// Drives one thread's terminals, and who asks beside them, to their end.

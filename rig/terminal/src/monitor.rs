@@ -1,7 +1,7 @@
 //! What is done beside the terminals during a run.
 
 use crate::series::{Part, Series};
-use crate::shared::Shared;
+use crate::shared::{tickets, Shared};
 use measure::process_s;
 use protocol::PhaseName;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,6 @@ const NEWS_NS_MIN: u64 = 100_000_000;
 /// Merges the seconds, sets marks where the measurement begins and ends, and hands on the news.
 pub struct RunMonitor<'a> {
     shared: &'a Shared<'a>,
-    tickets: i64,
     news: &'a mut dyn FnMut(News) -> Option<u32>,
     arriving: Receiver<Part>,
     pub series: Series,
@@ -34,8 +33,8 @@ pub struct RunMonitor<'a> {
     passed: usize,
     /// User and system seconds of this process before the measurement.
     pub cpu_before: (f64, f64),
-    told_ns: u64,
-    told: u64,
+    reported_ns: u64,
+    reported: u64,
     /// When the next beat is due; never where nobody asks.
     beat_ns: u64,
     pub stood_still_ns_max: u64,
@@ -44,21 +43,19 @@ pub struct RunMonitor<'a> {
 impl<'a> RunMonitor<'a> {
     pub fn new(
         shared: &'a Shared<'a>,
-        tickets: i64,
         news: &'a mut dyn FnMut(News) -> Option<u32>,
         arriving: Receiver<Part>,
     ) -> RunMonitor<'a> {
         let cpu_before = process_s();
         RunMonitor {
             shared,
-            tickets,
             news,
             arriving,
             series: Series::default(),
             passed: 0,
             cpu_before,
-            told_ns: 0,
-            told: 0,
+            reported_ns: 0,
+            reported: 0,
             beat_ns: if shared.plan.share.is_some() { shared.warmup_ns() + BEAT_NS } else { u64::MAX },
             stood_still_ns_max: 0,
         }
@@ -98,20 +95,20 @@ impl<'a> RunMonitor<'a> {
             }
             self.passed += 1;
         }
-        if at_mark || now_ns >= self.told_ns + NEWS_EVERY_NS {
+        if at_mark || now_ns >= self.reported_ns + NEWS_EVERY_NS {
             let committed = shared.committed.load(Ordering::Relaxed);
-            let since_s = (now_ns - self.told_ns).max(NEWS_NS_MIN) as f64 / 1e9;
+            let since_s = (now_ns - self.reported_ns).max(NEWS_NS_MIN) as f64 / 1e9;
             let asked = (self.news)(News {
                 phase: if self.passed == 0 { PhaseName::Warmup } else { PhaseName::Run },
-                fraction: fraction(shared, now_ns, self.tickets),
+                fraction: fraction(shared, now_ns),
                 elapsed_s: now_ns as f64 / 1e9,
                 committed,
-                rate_per_s: (committed - self.told) as f64 / since_s,
+                rate_per_s: (committed - self.reported) as f64 / since_s,
             });
             if let Some(second) = asked.filter(|_| self.passed == 0) {
                 shared.measure_from(second);
             }
-            (self.told_ns, self.told) = (now_ns, committed);
+            (self.reported_ns, self.reported) = (now_ns, committed);
         }
         shared.at(self.due_ns())
     }
@@ -122,13 +119,13 @@ impl<'a> RunMonitor<'a> {
 
     /// Marks are set on time, not at the next news.
     fn due_ns(&self) -> u64 {
-        self.mark_ns().min(self.told_ns + NEWS_EVERY_NS).min(self.beat_ns)
+        self.mark_ns().min(self.reported_ns + NEWS_EVERY_NS).min(self.beat_ns)
     }
 }
 
-fn fraction(shared: &Shared, now_ns: u64, tickets: i64) -> Option<f64> {
+fn fraction(shared: &Shared, now_ns: u64) -> Option<f64> {
     let part = if shared.end_ns() == u64::MAX {
-        1.0 - shared.tickets.load(Ordering::Relaxed).max(0) as f64 / tickets.max(1) as f64
+        1.0 - shared.tickets.load(Ordering::Relaxed).max(0) as f64 / tickets(shared.plan).max(1) as f64
     } else {
         now_ns as f64 / shared.end_ns().max(1) as f64
     };

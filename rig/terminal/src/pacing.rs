@@ -314,7 +314,7 @@ mod tests {
         }
 
         #[test]
-        fn a_terminal_is_told_the_first_moment_of_its_turn(
+        fn a_terminal_has_the_first_moment_of_its_turn(
             of in prop::collection::vec((0.1f64..5.0, 0u32..8, 0u32..8), 1..6), rank in 0usize..8, part in 0.0f64..1.0
         ) {
             let plain: Vec<(f64, f64, f64)> = of.iter().map(|&(s, from, to)| (s, from.into(), to.into())).collect();

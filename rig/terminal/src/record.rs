@@ -26,6 +26,7 @@ pub struct Record {
 }
 
 /// What one class of terminals, or one of them, did in one stage.
+#[derive(Default)]
 pub struct Tally {
     pub counts: Counts,
     pub classes: BTreeMap<Class, u64>,
@@ -40,15 +41,7 @@ pub struct Tally {
 impl Tally {
     /// For a workload of so many kinds.
     pub fn new(kinds: usize) -> Tally {
-        Tally {
-            counts: Counts::default(),
-            classes: BTreeMap::new(),
-            latency: Latencies::new(),
-            service: Latencies::new(),
-            kinds: (0..kinds).map(|_| OfKind::new()).collect(),
-            arrivals: no_arrivals(),
-            lateness: Latencies::new(),
-        }
+        Tally { kinds: (0..kinds).map(|_| OfKind::default()).collect(), ..Tally::default() }
     }
 
     pub fn add(&mut self, other: &Tally) {
@@ -119,12 +112,8 @@ impl Books {
     }
 }
 
-fn no_arrivals() -> ArrivalCounts {
-    let lateness = Latencies::new().to_protocol();
-    ArrivalCounts { scheduled: 0, late: 0, unfinished: 0, unfinished_wait_ms_max: 0.0, lateness }
-}
-
 /// What one kind of transaction came to.
+#[derive(Default)]
 pub struct OfKind {
     pub committed: u64,
     pub rolled_back: u64,
@@ -135,10 +124,6 @@ pub struct OfKind {
 }
 
 impl OfKind {
-    fn new() -> OfKind {
-        OfKind { committed: 0, rolled_back: 0, conflicts: 0, given_up: 0, errors: 0, latency: Latencies::new() }
-    }
-
     fn add(&mut self, other: &OfKind) {
         self.committed += other.committed;
         self.rolled_back += other.rolled_back;
@@ -162,7 +147,6 @@ impl OfKind {
     }
 }
 
-/// What a run left.
 pub struct RunLeft<'a> {
     pub plan: &'a RunPlan,
     pub threads: usize,

@@ -91,16 +91,16 @@ impl Sampler {
     }
 
     async fn ask(&self, client: &mut Client) -> Outcome<Vec<Option<i64>>> {
-        let mut told: HashMap<String, i64> = client.figures()?.into_iter().collect();
+        let mut figures: HashMap<String, i64> = client.figures()?.into_iter().collect();
         for &statement in &self.statements {
             let row = |row: &[Value]| {
                 if let [name, figure, ..] = row {
-                    told.extend(name.clone().into_text().zip(figure.as_i64()));
+                    figures.extend(name.clone().into_text().zip(figure.as_i64()));
                 }
             };
             client.alone(statement, &[], row).await?;
         }
-        Ok(self.names.iter().map(|name| told.get(name).copied()).collect())
+        Ok(self.names.iter().map(|name| figures.get(name).copied()).collect())
     }
 }
 

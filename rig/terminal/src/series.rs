@@ -2,22 +2,13 @@
 //! seconds of all terminals are merged away from the measured path.
 
 use hdrhistogram::Histogram;
+use protocol::{Second, SharedSecond};
 use std::collections::BTreeMap;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// One terminal's part of one second.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Part {
-    /// 0 is the first second of the measurement, -1 the last of the warm-up.
-    pub second: i64,
-    pub committed: u64,
-    pub conflicts: u64,
-    pub errors: u64,
-    /// `(value_ns, count)`.
-    pub latencies: Vec<(u64, u64)>,
-    pub latency_ns_max: u64,
-}
+pub type Part = SharedSecond;
 
 /// Collects one terminal's current second. Two significant figures: enough for a line in a plot.
 pub struct Collector {
@@ -91,6 +82,14 @@ struct Merged {
     latency_ns_max: u64,
 }
 
+impl Merged {
+    fn of_second(&self, second: i64) -> SharedSecond {
+        let Merged { committed, conflicts, errors, latency_ns_max, .. } = *self;
+        let latencies = self.latencies.iter().map(|(&value, &count)| (value, count)).collect();
+        SharedSecond { second, committed, conflicts, errors, latencies, latency_ns_max }
+    }
+}
+
 impl Series {
     pub fn add(&mut self, part: Part) {
         let merged = self.0.entry(part.second).or_default();
@@ -104,16 +103,8 @@ impl Series {
     }
 
     /// The seconds in which something ended, to be put together with those of other rigs.
-    pub fn shared(&self) -> Vec<protocol::SharedSecond> {
-        let of = |(&second, merged): (&i64, &Merged)| protocol::SharedSecond {
-            second,
-            committed: merged.committed,
-            conflicts: merged.conflicts,
-            errors: merged.errors,
-            latencies: merged.latencies.iter().map(|(&value, &count)| (value, count)).collect(),
-            latency_ns_max: merged.latency_ns_max,
-        };
-        self.0.iter().map(of).collect()
+    pub fn shared(&self) -> Vec<SharedSecond> {
+        self.0.iter().map(|(&second, merged)| merged.of_second(second)).collect()
     }
 
     /// The same seconds, counted from an origin that many seconds earlier.
@@ -122,20 +113,12 @@ impl Series {
     }
 
     /// Every second from the start of the warm-up to the end, seconds in which nothing ended included: a stall shows.
-    pub fn finish(mut self, warmup_s: f64, measured_s: f64) -> Vec<protocol::Second> {
+    pub fn finish(mut self, warmup_s: f64, measured_s: f64) -> Vec<Second> {
         let first = -(warmup_s.ceil() as i64);
         // The measurement ends with its last transaction, a little after the planned end: that makes no second of its own.
         let last = ((measured_s - 0.05).ceil() as i64 - 1).max(0);
         for (_, merged) in self.0.split_off(&(last + 1)) {
-            let parts = merged.latencies.into_iter().collect();
-            self.add(Part {
-                second: last,
-                committed: merged.committed,
-                conflicts: merged.conflicts,
-                errors: merged.errors,
-                latencies: parts,
-                latency_ns_max: merged.latency_ns_max,
-            });
+            self.add(merged.of_second(last));
         }
         let mut merged = self.0;
         (first..=last)
@@ -147,7 +130,7 @@ impl Series {
                 } else {
                     (second as f64 + 1.0).min(if second < 0 { 0.0 } else { measured_s })
                 };
-                protocol::Second {
+                Second {
                     at_s: start,
                     length_s: (end - start).max(0.0),
                     committed: totals.committed,
@@ -185,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_told_apart_and_warm_up_is_negative() {
+    fn seconds_are_distinguished_and_warm_up_is_negative() {
         let mut collector = Collector::new();
         let mut series = Series::default();
         for (at_ns, what) in [

@@ -1,10 +1,12 @@
 //! What all terminals of a run share.
 
+use crate::acknowledgements::Acknowledgements;
 use crate::pacing::{Course, Deal, Schedule};
 use crate::record::{pacings, Books, Tally};
 use measure::Noted;
 use protocol::{Extent, Leg, Pacing, RunPlan};
 use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -74,7 +76,7 @@ impl ClassPace {
 }
 
 /// When each stage but the last ends.
-pub fn stage_ends_ns(plan: &RunPlan) -> Vec<u64> {
+fn stage_ends_ns(plan: &RunPlan) -> Vec<u64> {
     let mut end_s = plan.warmup_s;
     let ends = plan.stages.iter().map(|stage| {
         end_s += stage.seconds;
@@ -85,7 +87,7 @@ pub fn stage_ends_ns(plan: &RunPlan) -> Vec<u64> {
     ends
 }
 
-/// The measurement starts no sooner than this after it was said, so that everybody has seen it by then.
+/// The measurement starts no sooner than this after its announcement, so that everybody has seen it by then.
 const LEAD_NS: u64 = 500_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -94,17 +96,56 @@ fn start_ns(second: u32, now_ns: u64) -> u64 {
     (u64::from(second) * SECOND_NS).max((now_ns + LEAD_NS).div_ceil(SECOND_NS) * SECOND_NS)
 }
 
+/// How many transactions a run by count is to commit.
+pub fn tickets(plan: &RunPlan) -> i64 {
+    match plan.extent {
+        Extent::Duration { .. } => 0,
+        Extent::Count { transactions } => transactions as i64,
+    }
+}
+
 /// When the warm-up and the run end; the latter never for a run by count.
-pub fn ends_ns(plan: &RunPlan) -> (AtomicU64, AtomicU64) {
+fn ends_ns(plan: &RunPlan) -> (u64, u64) {
     let warmup_ns = (plan.warmup_s * 1e9) as u64;
     let end_ns = match plan.extent {
         Extent::Duration { seconds } => warmup_ns + (seconds * 1e9) as u64,
         Extent::Count { .. } => u64::MAX,
     };
-    (warmup_ns.into(), end_ns.into())
+    (warmup_ns, end_ns)
 }
 
-impl Shared<'_> {
+impl<'a> Shared<'a> {
+    pub fn new(
+        plan: &'a RunPlan,
+        seed: u64,
+        began: Instant,
+        noted: Option<&'a Mutex<Vec<Noted>>>,
+        keeps_sessions: bool,
+    ) -> Result<Self, Stopped> {
+        let (warmup_ns, end_ns) = ends_ns(plan);
+        let open = |path: &String| {
+            Acknowledgements::open(Path::new(path)).map_err(|error| Stopped(format!("{path}: {error}")))
+        };
+        Ok(Shared {
+            plan,
+            began,
+            origin_ns: warmup_ns,
+            warmup_ns: warmup_ns.into(),
+            end_ns: end_ns.into(),
+            tickets: AtomicI64::new(tickets(plan)),
+            classes: ClassPace::of_plan(plan, seed),
+            stage_ends_ns: stage_ends_ns(plan),
+            books: Mutex::new(Books::new(plan.classes.len().max(1), plan.stages.len().max(1))),
+            acknowledgements: plan.acknowledge_to.as_ref().map(open).transpose()?,
+            committed: AtomicU64::new(0),
+            at_work: AtomicU64::new(plan.part().count(plan.terminals).into()),
+            stop: AtomicBool::new(false),
+            stopped: Mutex::new(None),
+            noted,
+            keeps_sessions,
+        })
+    }
+
     /// When the measurement starts. It changes at most once, while it is at least half a second away.
     pub fn warmup_ns(&self) -> u64 {
         self.warmup_ns.load(Ordering::Relaxed)

@@ -62,7 +62,7 @@ pub struct Terminal<'a> {
     /// Of the stage that it is in; earlier ones are in the books.
     tally: Tally,
     stage: usize,
-    in_vain: u64,
+    consecutive_errors: u64,
 }
 
 /// When a transaction was due and whether it belongs to the measurement for that.
@@ -108,7 +108,7 @@ impl<'a> Terminal<'a> {
             record: Record::default(),
             tally: Tally::new(kinds),
             stage: 0,
-            in_vain: 0,
+            consecutive_errors: 0,
         }
     }
 
@@ -179,7 +179,6 @@ impl<'a> Terminal<'a> {
         true
     }
 
-    /// Notes how an arrival was taken.
     fn took(&mut self, time_ns: u64, taken: Taken) {
         let tally = self.tally(time_ns);
         tally.arrivals.scheduled += 1;
@@ -344,7 +343,6 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    /// One transaction with its retries.
     async fn transaction(&mut self, due: &Due, drawn: Drawn) {
         let shared = self.shared;
         let started_ns = shared.now_ns();
@@ -362,33 +360,11 @@ impl<'a> Terminal<'a> {
                             shared.stop(Stopped(format!("writing acknowledgements: {error}")));
                         }
                     }
-                    self.in_vain = 0;
-                    if let Some(begin_ns) = noting_ns.filter(|_| self.record.noted.len() < NOTED_MAX) {
-                        let (tid, commit_ns) =
-                            (rustix::thread::gettid().as_raw_pid() as u32, self.client.commit_ns.take());
-                        let end_ns = monotonic_ns();
-                        self.record.noted.push(Noted { tid, terminal: self.number, begin_ns, commit_ns, end_ns });
-                    }
-                    self.record.acknowledged.commit(drawn.kind, drawn.units);
-                    shared.committed.fetch_add(1, Ordering::Relaxed);
-                    let queued_ns = drawn.queued.map(|at| (at - shared.began).as_nanos() as u64);
-                    let latency_ns = ended_ns - due.scheduled_ns.or(queued_ns).unwrap_or(started_ns);
-                    if self.belongs(due, ended_ns) {
-                        self.record.last_end_ns = ended_ns;
-                        let tally = self.tally_of(due, ended_ns);
-                        tally.counts.committed += 1;
-                        tally.latency.record(latency_ns);
-                        tally.service.record(ended_ns - started_ns);
-                        if let Some(kind) = tally.kinds.get_mut(drawn.kind) {
-                            kind.committed += 1;
-                            kind.latency.record(latency_ns);
-                        }
-                    }
-                    self.note(ended_ns, &Happened::Committed { latency_ns });
+                    self.committed(due, &drawn, started_ns, ended_ns, noting_ns);
                     return;
                 }
                 Ok(Ended::RolledBack) => {
-                    self.in_vain = 0;
+                    self.consecutive_errors = 0;
                     if self.belongs(due, ended_ns) {
                         self.record.last_end_ns = ended_ns;
                         let tally = self.tally_of(due, ended_ns);
@@ -415,6 +391,32 @@ impl<'a> Terminal<'a> {
                 }
             }
         }
+    }
+
+    fn committed(&mut self, due: &Due, drawn: &Drawn, started_ns: u64, ended_ns: u64, noting_ns: Option<u64>) {
+        let shared = self.shared;
+        self.consecutive_errors = 0;
+        if let Some(begin_ns) = noting_ns.filter(|_| self.record.noted.len() < NOTED_MAX) {
+            let (tid, commit_ns) = (rustix::thread::gettid().as_raw_pid() as u32, self.client.commit_ns.take());
+            let end_ns = monotonic_ns();
+            self.record.noted.push(Noted { tid, terminal: self.number, begin_ns, commit_ns, end_ns });
+        }
+        self.record.acknowledged.commit(drawn.kind, drawn.units);
+        shared.committed.fetch_add(1, Ordering::Relaxed);
+        let queued_ns = drawn.queued.map(|at| (at - shared.began).as_nanos() as u64);
+        let latency_ns = ended_ns - due.scheduled_ns.or(queued_ns).unwrap_or(started_ns);
+        if self.belongs(due, ended_ns) {
+            self.record.last_end_ns = ended_ns;
+            let tally = self.tally_of(due, ended_ns);
+            tally.counts.committed += 1;
+            tally.latency.record(latency_ns);
+            tally.service.record(ended_ns - started_ns);
+            if let Some(kind) = tally.kinds.get_mut(drawn.kind) {
+                kind.committed += 1;
+                kind.latency.record(latency_ns);
+            }
+        }
+        self.note(ended_ns, &Happened::Committed { latency_ns });
     }
 
     /// Books a refusal; answers whether the transaction is to be tried again.
@@ -456,8 +458,8 @@ impl<'a> Terminal<'a> {
         }
         self.record.samples.entry(class).or_insert_with(|| refused.error.message.clone());
         self.note(ended_ns, if conflict { &Happened::Conflict } else { &Happened::Error });
-        self.in_vain += 1;
-        if class.is_final() || (!conflict && self.in_vain >= HOPELESS) {
+        self.consecutive_errors += 1;
+        if class.is_final() || (!conflict && self.consecutive_errors >= HOPELESS) {
             shared.stop(Stopped(refused.error.message.clone()));
         } else if let Err(error) = rolled_back {
             shared.stop(Stopped(format!("rolling back: {}", error.message)));

@@ -1,13 +1,13 @@
 //! What an engine has acknowledged, to hold against what is there.
 
-use protocol::Told;
+use protocol::AcknowledgedTotals;
 
 pub const KINDS_MAX: usize = 32;
 
-/// More than can have been acknowledged to anybody else.
+/// More than can have been acknowledged to other processes.
 const MANY: u64 = 1 << 40;
 
-/// What this process has been told by the engine, over all its runs.
+/// What the engine has acknowledged to this process, over all its runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledged {
     pub committed: u64,
@@ -16,7 +16,7 @@ pub struct Acknowledged {
     /// Commits by kind of transaction, in the order of [`Workload::kinds`].
     pub kinds: [u64; KINDS_MAX],
     /// What the committed transactions wrote, in the workload's own unit ([`Drawn::units`](crate::Drawn::units)), and what
-    /// those of unknown fate may have written. `None`: another process was told the commits alone.
+    /// those of unknown fate may have written. `None`: only the commits of another process are known.
     pub units: Option<Units>,
 }
 
@@ -72,31 +72,22 @@ impl Acknowledged {
         }
     }
 
-    /// What another process was told, commits of each kind: more may be there.
+    /// Commits of each kind that were acknowledged to another process: more may be there.
     pub fn at_least(kinds: &[u64]) -> Acknowledged {
-        let mut acknowledged =
-            Acknowledged { committed: kinds.iter().sum(), unknown: MANY, kinds: [0; KINDS_MAX], units: None };
-        for (sum, kind) in acknowledged.kinds.iter_mut().zip(kinds) {
-            *sum = *kind;
-        }
-        acknowledged
+        Acknowledged { committed: kinds.iter().sum(), unknown: MANY, kinds: by_kind(kinds), units: None }
     }
 
-    /// What several processes together were told, each all that it was told.
-    pub fn together(told: &Told) -> Acknowledged {
-        let units = told.units.map(|(committed, unknown)| Units { committed, unknown });
-        let mut acknowledged =
-            Acknowledged { committed: told.committed, unknown: told.unknown, kinds: [0; KINDS_MAX], units };
-        for (sum, kind) in acknowledged.kinds.iter_mut().zip(&told.kinds) {
-            *sum = *kind;
-        }
-        acknowledged
+    /// What was acknowledged to several processes, in all.
+    pub fn merged(totals: &AcknowledgedTotals) -> Acknowledged {
+        let AcknowledgedTotals { committed, unknown, ref kinds, units } = *totals;
+        let units = units.map(|(committed, unknown)| Units { committed, unknown });
+        Acknowledged { committed, unknown, kinds: by_kind(kinds), units }
     }
 
-    /// This, for the process that puts it together with what others were told.
-    pub fn told(&self) -> Told {
+    /// This, to be merged with what was acknowledged to other processes.
+    pub fn totals(&self) -> AcknowledgedTotals {
         let units = self.units.map(|units| (units.committed, units.unknown));
-        Told { committed: self.committed, unknown: self.unknown, kinds: self.kinds.to_vec(), units }
+        AcknowledgedTotals { committed: self.committed, unknown: self.unknown, kinds: self.kinds.to_vec(), units }
     }
 
     pub fn add(&mut self, other: &Acknowledged) {
@@ -110,4 +101,8 @@ impl Acknowledged {
             unknown: one.unknown + other.unknown,
         });
     }
+}
+
+fn by_kind(commits: &[u64]) -> [u64; KINDS_MAX] {
+    std::array::from_fn(|kind| commits.get(kind).copied().unwrap_or(0))
 }

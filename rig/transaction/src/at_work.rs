@@ -1,4 +1,4 @@
-//! What a load or a check is at, for those who wait for it: so that one which does not end is told with its place.
+//! What a load or a check is at, for those who wait for it: so that one which does not end is reported with its place.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -47,7 +47,9 @@ impl AtWork {
         }
         let limit_s = self.limit.as_secs_f64();
         (since.elapsed() >= self.limit).then(|| {
-            format!("{place}: it has not ended within {limit_s} s: mend it, or give it more time by statement_limit_s")
+            format!(
+                "{place}: it has not ended within {limit_s} s: correct it, or give it more time by statement_limit_s"
+            )
         })
     }
 }
@@ -64,7 +66,9 @@ mod tests {
         assert_eq!(at_once.place().as_deref(), Some("shop/schema.sql:3"));
         assert_eq!(
             at_once.overdue(7).as_deref(),
-            Some("shop/schema.sql:3: it has not ended within 0 s: mend it, or give it more time by statement_limit_s")
+            Some(
+                "shop/schema.sql:3: it has not ended within 0 s: correct it, or give it more time by statement_limit_s"
+            )
         );
         at_once.ends();
         assert_eq!(at_once.overdue(7), None);

@@ -150,16 +150,6 @@ impl Client {
         self.ask(Request::Later(statement, parameters), &mut |_| {}).await.map(|_| ())
     }
 
-    /// Runs a query and hands each row to `row`.
-    pub async fn query(
-        &mut self,
-        statement: Statement,
-        parameters: &[Value],
-        mut row: impl FnMut(&[Value]),
-    ) -> Outcome<()> {
-        self.ask(Request::Run(statement, parameters), &mut row).await.map(|_| ())
-    }
-
     /// Runs a query that must answer exactly one row, whose values `row` takes.
     pub async fn query_one(
         &mut self,
@@ -168,7 +158,7 @@ impl Client {
         mut row: impl FnMut(&[Value]),
     ) -> Outcome<()> {
         let mut rows = 0;
-        self.query(statement, parameters, |values| {
+        self.run(statement, parameters, |values| {
             rows += 1;
             row(values);
         })
@@ -180,9 +170,9 @@ impl Client {
         }
     }
 
-    /// Begins statements none of which depends on another's answer; see [`Together`].
-    pub fn together<R: FnMut(usize, &[Value])>(&mut self, row: R) -> Together<'_, R> {
-        Together::new(self, row)
+    /// Begins statements none of which depends on another's answer; see [`Pipeline`].
+    pub fn pipeline<R: FnMut(usize, &[Value])>(&mut self, row: R) -> Pipeline<'_, R> {
+        Pipeline::new(self, row)
     }
 
     /// Has the engine do something for its administrator; waits for its end. Only for sessions that nobody shares a thread
@@ -314,18 +304,18 @@ impl Sampled {
     }
 }
 
-/// Must be ended by [`Together::end`] or [`Together::commit`]: rows come by then, and not before.
+/// Must be ended by [`Pipeline::end`] or [`Pipeline::commit`]: rows come by then, and not before.
 #[must_use = "what was joined is sent by its end"]
-pub struct Together<'a, R> {
+pub struct Pipeline<'a, R> {
     client: &'a mut Client,
     /// Takes each row, with the number of its query.
     row: R,
     joined: bool,
 }
 
-impl<'a, R: FnMut(usize, &[Value])> Together<'a, R> {
+impl<'a, R: FnMut(usize, &[Value])> Pipeline<'a, R> {
     pub(crate) fn new(client: &'a mut Client, row: R) -> Self {
-        Together { client, row, joined: false }
+        Pipeline { client, row, joined: false }
     }
 
     /// As [`Client::change_one`].
@@ -333,14 +323,14 @@ impl<'a, R: FnMut(usize, &[Value])> Together<'a, R> {
         self.client.change_one(statement, parameters).await
     }
 
-    /// As [`Client::query`].
+    /// As [`Client::run`].
     pub async fn query(&mut self, number: usize, statement: Statement, parameters: &[Value]) -> Outcome<()> {
         if self.client.join(statement, parameters, number, false)? {
             self.joined = true;
             return Ok(());
         }
-        let Together { client, row, .. } = self;
-        client.query(statement, parameters, |values| row(number, values)).await
+        let Pipeline { client, row, .. } = self;
+        client.run(statement, parameters, |values| row(number, values)).await.map(|_| ())
     }
 
     /// As [`Client::query_one`].
@@ -349,13 +339,13 @@ impl<'a, R: FnMut(usize, &[Value])> Together<'a, R> {
             self.joined = true;
             return Ok(());
         }
-        let Together { client, row, .. } = self;
+        let Pipeline { client, row, .. } = self;
         client.query_one(statement, parameters, |values| row(number, values)).await
     }
 
     /// Waits for the answers. What changes rows and waits for nothing may yet travel with what follows.
     pub async fn end(self) -> Outcome<()> {
-        let Together { client, mut row, joined } = self;
+        let Pipeline { client, mut row, joined } = self;
         match joined {
             true => client.awaited(|session| session.gather(false, &mut row)).await,
             false => Ok(()),
@@ -364,7 +354,7 @@ impl<'a, R: FnMut(usize, &[Value])> Together<'a, R> {
 
     /// Commits, and waits for the answers.
     pub async fn commit(self) -> Result<(), Refused> {
-        let Together { client, mut row, joined } = self;
+        let Pipeline { client, mut row, joined } = self;
         let committed = match joined {
             true => {
                 client.note_commit();

@@ -18,7 +18,7 @@ pub struct Dialect {
     pub small_key: &'static str,
     /// As `key`, where the engine itself numbers the rows, if it does that without a sequence.
     pub own_key: &'static str,
-    /// What keeps a table in the order of a key of several columns, where that is said behind its columns; or nothing.
+    /// What keeps a table in the order of a key of several columns, where SQL has that behind its columns; or nothing.
     pub by_key: &'static str,
     /// The type of a moment, which may be null and stays as it was set.
     pub datetime: &'static str,

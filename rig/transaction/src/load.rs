@@ -5,14 +5,22 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
 
-/// Opens a session of the database that is loaded.
 pub type Open<'a> = &'a (dyn Fn() -> Outcome<Box<dyn Session>> + Sync);
 
+/// A table whose rows have the numbers from 1 on.
+pub struct NumberedTable<'a> {
+    pub name: String,
+    pub columns: &'a [&'a str],
+    pub rows: i64,
+}
+
 pub struct LoadContext<'a> {
-    open: Open<'a>,
-    dialect: &'static Dialect,
-    seed: u64,
-    sessions: usize,
+    /// Opens sessions, for who needs one after another.
+    pub open: Open<'a>,
+    pub dialect: &'static Dialect,
+    /// Of every random value that is loaded.
+    pub seed: u64,
+    pub sessions: usize,
     one_by_one: bool,
     expected: AtomicU64,
     rows: AtomicU64,
@@ -32,22 +40,8 @@ impl<'a> LoadContext<'a> {
         LoadContext { open, dialect, seed, sessions, one_by_one, expected, rows, bytes }
     }
 
-    /// Seed of every random value that is loaded.
-    pub fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    pub fn sessions(&self) -> usize {
-        self.sessions
-    }
-
     pub fn session(&self) -> Outcome<Box<dyn Session>> {
         (self.open)()
-    }
-
-    /// Opens sessions, for who needs one after another.
-    pub fn open(&self) -> Open<'a> {
-        self.open
     }
 
     /// How many rows the load will write, for those who watch it.
@@ -134,13 +128,35 @@ impl<'a> LoadContext<'a> {
         }
     }
 
+    /// Fills tables side by side, `chunk` rows a task. `rows_of` gets a table's place and how many rows are before the
+    /// chunk; what it answers makes the values of the row of each number.
+    pub fn fill_numbered<R: FnMut(i64, &mut Vec<Value>)>(
+        &self,
+        tables: &[NumberedTable],
+        chunk: i64,
+        rows_of: impl Fn(usize, i64) -> R + Sync,
+    ) -> Outcome<()> {
+        self.expect(tables.iter().map(|table| table.rows as u64).sum());
+        let chunks = tables
+            .iter()
+            .enumerate()
+            .flat_map(|(at, table)| (0..table.rows).step_by(chunk as usize).map(move |before| (at, before)));
+        self.each(chunks.collect(), |session, (at, before)| {
+            let NumberedTable { name, columns, rows } = &tables[at];
+            let mut numbers = before + 1..=(*rows).min(before + chunk);
+            let mut row = rows_of(at, before);
+            let filled = self.fill(session, name, columns, |values| {
+                let Some(number) = numbers.next() else { return false };
+                row(number, values);
+                true
+            });
+            filled.map(|_| ())
+        })
+    }
+
     /// Runs statements one after another on their own session.
     pub fn statements<S: AsRef<str>>(&self, statements: impl IntoIterator<Item = S>) -> Outcome<()> {
         let mut session = self.session()?;
         statements.into_iter().try_for_each(|sql| session.batch(sql.as_ref()))
-    }
-
-    pub fn dialect(&self) -> &'static Dialect {
-        self.dialect
     }
 }

@@ -52,11 +52,7 @@ mod tests {
     use super::*;
     use rand::SeedableRng as _;
 
-    const KINDS: [KindSpec; 3] = [
-        KindSpec { name: "a", limit_ms: None },
-        KindSpec { name: "b", limit_ms: None },
-        KindSpec { name: "c", limit_ms: None },
-    ];
+    const KINDS: [KindSpec; 3] = KindSpec::without_limits(["a", "b", "c"]);
 
     fn class(mix: &[(&str, f64)]) -> TerminalClass {
         TerminalClass {
@@ -80,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_without_a_mix_has_the_workloads_own_and_an_unknown_kind_is_told() {
+    fn a_class_without_a_mix_has_the_workloads_own_and_an_unknown_kind_is_refused() {
         assert_eq!(Mix::of(Some(&class(&[])), &KINDS), None);
         assert_eq!(Mix::of(None, &KINDS), None);
         assert_eq!(Mix::flaw(&class(&[("b", 1.0)]), &KINDS), None);

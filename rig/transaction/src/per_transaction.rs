@@ -130,7 +130,7 @@ impl PerTransaction {
         Ok(prepared)
     }
 
-    /// Prepares a statement that is new, so that what is wrong with it is told at once.
+    /// Prepares a statement that is new, so that what is wrong with it is reported at once.
     fn prepare_form(&mut self, form: Form) -> Outcome<Statement> {
         if let Some(known) = self.statements.iter().position(|text| text.form == form) {
             return Ok(Statement(known));

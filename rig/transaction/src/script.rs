@@ -18,7 +18,6 @@ pub enum Ended {
     Queued,
 }
 
-/// The transaction drawn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Drawn {
     /// Its place in [`Workload::kinds`](crate::Workload::kinds); 0 where there is but one.
@@ -39,7 +38,6 @@ pub struct Drawn {
     pub units: u64,
 }
 
-/// An attempt under way.
 pub type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Ended, Refused>> + 'a>>;
 
 /// One terminal's transactions, or one worker's.

@@ -1,4 +1,4 @@
-//! One client session of an engine. Workloads speak to the [`Session`] trait and never name an engine;
+//! One client session of an engine. Workloads use the [`Session`] trait and never name an engine;
 //! the words in which engines' SQL differs come with it, as its [`Dialect`].
 
 use crate::{failed, Class, Dialect, Outcome, SessionError, Value};
@@ -52,7 +52,6 @@ pub type NumberedSink<'a> = &'a mut dyn FnMut(usize, &[Value]);
 /// not on the measured path.
 pub trait Session: Send {
     fn dialect(&self) -> &'static Dialect;
-    /// The version the engine itself reports.
     fn engine_version(&mut self) -> Outcome<String>;
     /// Prepares our own SQL, in which each `?` is a parameter.
     fn prepare(&mut self, sql: &str) -> Outcome<Statement>;
@@ -67,7 +66,7 @@ pub trait Session: Send {
         self.prepare(sql)
     }
 
-    /// Whether a transaction is open, as far as the engine has told.
+    /// Whether a transaction is open, as far as the engine has reported.
     fn in_transaction(&self) -> bool;
 
     /// The names of the columns that a prepared query answers, as far as the engine tells before it runs; none of what
@@ -199,6 +198,21 @@ pub fn as_many_as_parts(found: usize, parts: &[&str], sql: &str) -> Outcome<()> 
     Err(failed(Class::Other, message))
 }
 
+pub fn as_many_parameters(wanted: usize, parameters: &[Value], sql: &str) -> Outcome<()> {
+    match parameters.len() {
+        given if given == wanted => Ok(()),
+        given => Err(failed(Class::Other, format!("{given} parameters for {wanted}: {sql}"))),
+    }
+}
+
+/// Refuses a row whose values are not as many as the columns that are filled.
+pub fn as_many_values(columns: usize, values: &[Value]) -> Outcome<()> {
+    match values.len() {
+        given if given == columns => Ok(()),
+        given => Err(failed(Class::Other, format!("{given} values for {columns} columns"))),
+    }
+}
+
 /// A name that Firebird answers: it has folded to capitals what was written without quotes, so a name without any small
 /// letter is made small, as the other engines answer it. A name of mixed letters was quoted, and stays.
 pub fn unfolded(name: &str) -> String {
@@ -209,7 +223,6 @@ pub fn unfolded(name: &str) -> String {
     }
 }
 
-/// Refuses what must be its own transaction where one is open.
 pub fn not_alone() -> SessionError {
     failed(Class::Other, "a transaction is open, and the statement was to be one of its own".to_string())
 }
@@ -271,6 +284,75 @@ impl Bulk for OneByOne<'_> {
     fn finish(self: Box<Self>) -> Outcome<u64> {
         wait(self.session, Request::Commit, &mut |_| {})?;
         Ok(self.rows)
+    }
+}
+
+/// Inserts of many rows at once, all in one transaction, for engines to which that is worth a statement.
+pub struct ManyRows<'a> {
+    session: &'a mut dyn Session,
+    columns: usize,
+    one: Statement,
+    many: Statement,
+    /// How many values `many` takes.
+    full: usize,
+    waiting: Vec<Value>,
+    /// The bytes of the waiting values. More than `bytes_max` wait for no full insert.
+    bytes: u64,
+    bytes_max: u64,
+    rows: u64,
+}
+
+impl<'a> ManyRows<'a> {
+    /// `one` inserts one row of so many `columns`, `many` as many as `rows` says.
+    pub fn begin(
+        session: &'a mut dyn Session,
+        columns: usize,
+        one: &str,
+        (many, rows): (&str, usize),
+        bytes_max: u64,
+    ) -> Outcome<ManyRows<'a>> {
+        let (one, many) = (session.prepare(one)?, session.prepare(many)?);
+        wait(session, Request::Begin, &mut |_| {})?;
+        let full = rows * columns;
+        let waiting = Vec::with_capacity(full);
+        Ok(ManyRows { session, columns, one, many, full, waiting, bytes: 0, bytes_max, rows: 0 })
+    }
+
+    fn run(&mut self, statement: Statement, values: usize) -> Outcome<()> {
+        self.rows += wait(self.session, Request::Run(statement, &self.waiting[..values]), &mut |_| {})?;
+        self.bytes -= self.waiting.drain(..values).map(|value| value.bytes()).sum::<u64>();
+        Ok(())
+    }
+}
+
+impl Bulk for ManyRows<'_> {
+    fn row(&mut self, values: &[Value]) -> Outcome<u64> {
+        as_many_values(self.columns, values)?;
+        let bytes = values.iter().map(Value::bytes).sum();
+        self.waiting.extend_from_slice(values);
+        self.bytes += bytes;
+        if self.waiting.len() == self.full {
+            self.run(self.many, self.full)?;
+        }
+        while self.bytes > self.bytes_max && !self.waiting.is_empty() {
+            self.run(self.one, self.columns)?;
+        }
+        Ok(bytes)
+    }
+
+    fn finish(mut self: Box<Self>) -> Outcome<u64> {
+        while !self.waiting.is_empty() {
+            self.run(self.one, self.columns)?;
+        }
+        wait(self.session, Request::Commit, &mut |_| {})?;
+        Ok(self.rows)
+    }
+}
+
+impl Drop for ManyRows<'_> {
+    fn drop(&mut self) {
+        // Nothing to do when it was finished; nobody is left to hear of an error.
+        wait(self.session, Request::Rollback, &mut |_| {}).ok();
     }
 }
 

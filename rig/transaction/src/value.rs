@@ -12,6 +12,11 @@ pub enum Value {
 }
 
 impl Value {
+    /// A single as the real of the fewest digits that is this one.
+    pub fn single(number: f32) -> Value {
+        Value::Real(number.to_string().parse().unwrap_or_else(|_| number.into()))
+    }
+
     /// As an integer; sums arrive as whole reals from some engines.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
@@ -22,7 +27,26 @@ impl Value {
         }
     }
 
-    /// Bytes of the value itself.
+    /// The value as an empty text, which keeps the memory of the text before.
+    pub fn empty_text(&mut self) -> &mut String {
+        if !matches!(self, Value::Text(_)) {
+            *self = Value::Text(String::new());
+        }
+        let Value::Text(text) = self else { unreachable!("just made one") };
+        text.clear();
+        text
+    }
+
+    /// The value as no bytes, with the memory of the bytes before.
+    pub fn no_bytes(&mut self) -> &mut Vec<u8> {
+        if !matches!(self, Value::Bytes(_)) {
+            *self = Value::Bytes(Vec::new());
+        }
+        let Value::Bytes(bytes) = self else { unreachable!("just made one") };
+        bytes.clear();
+        bytes
+    }
+
     pub fn bytes(&self) -> u64 {
         match self {
             Value::Null => 0,
@@ -44,5 +68,19 @@ impl Value {
                 Err(error) => error.as_bytes().iter().fold("0x".to_string(), |text, byte| format!("{text}{byte:02x}")),
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_is_as_short_as_it_was_written() {
+        for number in [0.1f32, -2.5e-30, 3.0, f32::MAX, f32::NAN] {
+            let Value::Real(real) = Value::single(number) else { panic!("{number} is no real") };
+            assert_eq!((real as f32).to_bits(), number.to_bits());
+        }
+        assert_eq!(Value::single(0.1), Value::Real(0.1));
     }
 }

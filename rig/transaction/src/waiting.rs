@@ -21,7 +21,6 @@ pub fn wait_for_socket() {
     WAIT.set(Some(Wait::Socket));
 }
 
-/// Waits until `time`.
 pub async fn sleep_until(time: Instant) {
     poll_fn(|_| {
         if Instant::now() >= time {
@@ -49,7 +48,7 @@ pub fn wait_for_nothing() {
     WAIT.set(None);
 }
 
-/// What the future that was polled last on this thread waits for; nothing when it has not said so.
+/// What the future that was polled last on this thread waits for; nothing when it has not set it.
 pub fn waits_for() -> Option<Wait> {
     WAIT.get()
 }

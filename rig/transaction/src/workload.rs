@@ -11,6 +11,18 @@ pub struct KindSpec {
     pub limit_ms: Option<f64>,
 }
 
+impl KindSpec {
+    pub const fn without_limits<const N: usize>(names: [&'static str; N]) -> [KindSpec; N] {
+        let mut kinds = [KindSpec { name: "", limit_ms: None }; N];
+        let mut at = 0;
+        while at < N {
+            kinds[at].name = names[at];
+            at += 1;
+        }
+        kinds
+    }
+}
+
 /// Which terminal of which run a script is for; `run` counts the runs of this process from 0. Workers are counted apart
 /// from terminals, each from 0.
 #[derive(Debug, Clone, Copy)]

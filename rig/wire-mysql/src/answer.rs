@@ -27,13 +27,11 @@ pub struct Answer {
     pub status: u16,
 }
 
-/// What the next packet is.
 enum Next {
     /// The first of a result.
     Head,
     /// The description of a column, and so many more.
     Column(u64),
-    /// The end of the columns' descriptions.
     ColumnsEnd,
     Row,
 }

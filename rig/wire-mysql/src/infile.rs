@@ -1,4 +1,4 @@
-//! The file of `LOAD DATA LOCAL INFILE`, as a server reads it when nothing is said of its form.
+//! The file of `LOAD DATA LOCAL INFILE`, as a server reads it when the statement names no form.
 
 use std::io::Write as _;
 use transaction::Value;
@@ -14,7 +14,7 @@ pub fn put_field(out: &mut Vec<u8>, value: &Value) {
     }
 }
 
-/// Writes one field that the server is told to take for hexadecimal digits: bytes in a file of letters. What is no bytes is
+/// Writes one field that the server takes for hexadecimal digits: bytes in a file of letters. What is no bytes is
 /// written so as well.
 pub fn put_hexadecimal(out: &mut Vec<u8>, value: &Value) {
     let mut plain = Vec::new();

@@ -57,12 +57,13 @@ const DENIED: u16 = 1045;
 /// Over what we reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// A Unix socket.
     Socket,
     /// TCP, which anybody may read who is between.
     Open,
     /// TCP within TLS; the server may have asked for our certificate, which we have when we are `known`.
-    Tls { known: bool },
+    Tls {
+        known: bool,
+    },
 }
 
 struct Greeting<'a> {
@@ -85,7 +86,6 @@ pub struct Login<'a> {
 /// What a packet of the server asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// A packet of this content.
     Proof(Vec<u8>),
     /// Nothing: it will say more.
     Nothing,
@@ -115,7 +115,6 @@ impl<'a> Login<'a> {
         Ok(self.head())
     }
 
-    /// Answers the server's greeting.
     pub fn answer_greeting(&mut self, content: &[u8]) -> Outcome<Vec<u8>> {
         let greeting = greeting(content)?;
         self.agree(&greeting)?;
@@ -227,7 +226,7 @@ fn greeting(content: &[u8]) -> Outcome<Greeting<'_>> {
     match reader.u8()? {
         10 => {}
         0xff => return Err(refusal(content)),
-        other => return Err(refused(&format!("the server speaks protocol {other}, and 10 is known here"))),
+        other => return Err(refused(&format!("the server uses protocol {other}, and 10 is known here"))),
     }
     reader.until_zero(); // version
     reader.u32()?; // number of the connection
@@ -349,9 +348,9 @@ mod tests {
     }
 
     #[test]
-    fn what_an_account_may_demand_beside_a_password_is_told() {
+    fn what_an_account_may_demand_beside_a_password_is_named() {
         let denied = b"\xff\x15\x04#28000Access denied";
-        for (reach, told) in [
+        for (reach, message) in [
             (Reach::Socket, "Access denied (error 1045)"),
             (Reach::Open, "Access denied (error 1045); the password is wrong, or the account demands TLS"),
             (
@@ -361,7 +360,7 @@ mod tests {
             (Reach::Tls { known: true }, "Access denied (error 1045)"),
         ] {
             let mut login = Login::new("bench", "me", Some("secret"), reach).unwrap();
-            assert_eq!(login.answer(denied).unwrap_err().message, told);
+            assert_eq!(login.answer(denied).unwrap_err().message, message);
         }
     }
 

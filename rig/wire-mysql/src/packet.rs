@@ -59,7 +59,7 @@ impl Packets {
     pub fn read<'a>(&mut self, bytes: &'a [u8]) -> Outcome<Option<(&'a [u8], usize)>> {
         let Some((number, content)) = first_packet(bytes)? else { return Ok(None) };
         if number != self.number {
-            // Out of turn the server speaks only to say that it ends the connection.
+            // Out of turn the server writes only that it ends the connection.
             let why = if content.first() == Some(&0xff) { refusal(content).message } else { garbled().message };
             return Err(failed(Class::Connection, why));
         }

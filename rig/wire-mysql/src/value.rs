@@ -3,7 +3,7 @@
 
 use crate::packet::{put_text, Reader};
 use std::fmt::Write as _;
-use transaction::{failed, garbled, Class, Outcome, Value};
+use transaction::{garbled, Outcome, Value};
 
 /// Types of columns and parameters; see `enum_field_types` in `mysql_com.h`.
 mod kind {
@@ -163,38 +163,29 @@ fn read_binary(reader: &mut Reader, column: Column, value: &mut Value) -> Outcom
                 _ => Value::Int(n as i64),
             }
         }
-        kind::FLOAT => reader.array().map(|bytes| Value::Real(shortest(f32::from_le_bytes(bytes))))?,
+        kind::FLOAT => reader.array().map(|bytes| Value::single(f32::from_le_bytes(bytes)))?,
         kind::DOUBLE => reader.array().map(|bytes| Value::Real(f64::from_le_bytes(bytes)))?,
         kind::NULL => Value::Null,
         kind::DATE | kind::DATETIME | kind::TIMESTAMP => {
-            let (length, text) = (reader.u8()?, cleared(value));
+            let (length, text) = (reader.u8()?, value.empty_text());
             return read_date(Reader(reader.bytes(length.into())?), column.kind == kind::DATE, text);
         }
         kind::TIME => {
-            let (length, text) = (reader.u8()?, cleared(value));
+            let (length, text) = (reader.u8()?, value.empty_text());
             return read_time(Reader(reader.bytes(length.into())?), text);
         }
         kind::BIT => bits(reader.text()?),
         _ if column.bytes => {
-            let bytes = reader.text()?;
-            match value {
-                Value::Bytes(kept) => bytes.clone_into(kept),
-                _ => *value = Value::Bytes(bytes.to_vec()),
-            }
+            value.no_bytes().extend_from_slice(reader.text()?);
             return Ok(());
         }
         // Decimals among them.
         _ => {
-            put(cleared(value), reader.text()?);
+            put(value.empty_text(), reader.text()?);
             return Ok(());
         }
     };
     Ok(())
-}
-
-/// The number of the fewest digits that is this one, as the text form has it.
-fn shortest(number: f32) -> f64 {
-    number.to_string().parse().unwrap_or_else(|_| number.into())
 }
 
 /// Up to 64 bits, the highest first, as the number that they are.
@@ -239,7 +230,6 @@ fn read_fraction(mut reader: Reader, text: &mut String) -> Outcome<()> {
     Ok(())
 }
 
-/// Reads a row of the text form.
 pub fn read_text_row(content: &[u8], columns: &[Column], values: &mut Vec<Value>) -> Outcome<()> {
     let mut reader = Reader(content);
     values.clear();
@@ -274,28 +264,10 @@ pub fn read_text_row(content: &[u8], columns: &[Column], values: &mut Vec<Value>
     }
 }
 
-/// The value as an empty text.
-fn cleared(value: &mut Value) -> &mut String {
-    if !matches!(value, Value::Text(_)) {
-        *value = Value::Text(String::new());
-    }
-    let Value::Text(text) = value else { unreachable!("just made one") };
-    text.clear();
-    text
-}
-
 fn put(text: &mut String, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(valid) => text.push_str(valid),
         Err(_) => text.push_str(&String::from_utf8_lossy(bytes)),
-    }
-}
-
-/// Refuses parameters that are not as many as a statement has.
-pub fn as_many(wanted: usize, parameters: &[Value], sql: &str) -> Outcome<()> {
-    match parameters.len() {
-        given if given == wanted => Ok(()),
-        given => Err(failed(Class::Other, format!("{given} parameters for {wanted}: {sql}"))),
     }
 }
 

@@ -15,7 +15,6 @@ pub fn put(out: &mut Vec<u8>, what: &str, write: impl FnOnce(&mut BytesMut) -> i
     Ok(())
 }
 
-/// The message of this tag and body.
 pub fn parse(tag: u8, body: &[u8]) -> Outcome<Message> {
     let mut whole = BytesMut::with_capacity(5 + body.len());
     whole.put_u8(tag);
@@ -46,12 +45,10 @@ pub fn put_prepare(out: &mut Vec<u8>, name: &str, sql: &str) -> Outcome<()> {
     })
 }
 
-/// Breaks a COPY off.
 pub fn put_copy_fail(out: &mut Vec<u8>) -> Outcome<()> {
     put(out, "", |buffer| frontend::copy_fail("broken off", buffer))
 }
 
-/// Ends a COPY.
 pub fn put_copy_done(out: &mut Vec<u8>) -> Outcome<()> {
     put(out, "", |buffer| {
         frontend::copy_done(buffer);
@@ -69,7 +66,6 @@ pub fn numbered(sql: &str) -> String {
     numbered
 }
 
-/// The types of a statement's parameters, from the body of a ParameterDescription.
 pub fn parameter_types(body: &[u8]) -> Outcome<Vec<u32>> {
     match parse(b't', body)? {
         Message::ParameterDescription(described) => described.parameters().collect().map_err(|_| garbled()),

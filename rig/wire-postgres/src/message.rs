@@ -30,7 +30,6 @@ pub fn put_length<T>(out: &mut Vec<u8>, included: bool, write: impl FnOnce(&mut 
     Ok(written)
 }
 
-/// Writes a text that ends with a zero byte.
 pub fn put_text(out: &mut Vec<u8>, text: &str) -> Outcome<()> {
     if text.contains('\0') {
         return Err(failed(Class::Other, format!("{text:?} cannot be sent: it contains a zero byte")));

@@ -41,7 +41,6 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Writes Bind and Execute.
     pub fn put(&self, parameters: &[Value], out: &mut Vec<u8>) -> Outcome<()> {
         let typed = || parameters.iter().zip(&self.parameters);
         put_message(out, b'B', |out| {
@@ -114,7 +113,7 @@ mod tests {
             let (mut quickly, mut slowly) = (b"before".to_vec(), b"before".to_vec());
             assert_eq!(prepared.put_integers(&values, &mut quickly), whole);
             prepared.put(&values, &mut slowly).unwrap();
-            // A number that does not fit goes as text, and all formats are said anew.
+            // A number that does not fit goes as text, and all formats are sent anew.
             assert_eq!(quickly == slowly, whole);
             assert_eq!(quickly.len() > 6, whole);
         }

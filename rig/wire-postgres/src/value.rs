@@ -174,10 +174,7 @@ pub fn read_row(body: &[u8], columns: &[u32], values: &mut Vec<Value>) -> Outcom
             INT4 => *value = Value::Int(i32::from_be_bytes(exactly(bytes)?).into()),
             INT2 => *value = Value::Int(i16::from_be_bytes(exactly(bytes)?).into()),
             FLOAT8 => *value = Value::Real(f64::from_be_bytes(exactly(bytes)?)),
-            BYTEA => match value {
-                Value::Bytes(kept) => bytes.clone_into(kept),
-                _ => *value = Value::Bytes(bytes.to_vec()),
-            },
+            BYTEA => value.no_bytes().extend_from_slice(bytes),
             _ => {
                 let text = String::from_utf8_lossy(bytes);
                 if kind == FLOAT4 {
@@ -187,10 +184,7 @@ pub fn read_row(body: &[u8], columns: &[u32], values: &mut Vec<Value>) -> Outcom
                         continue;
                     }
                 }
-                match value {
-                    Value::Text(kept) => text.as_ref().clone_into(kept),
-                    _ => *value = Value::Text(text.into_owned()),
-                }
+                value.empty_text().push_str(&text);
             }
         }
     }

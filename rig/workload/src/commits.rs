@@ -2,11 +2,10 @@
 //!
 //! Source: MySQL bug 31876, whose benchmark is 500 insert-and-commit pairs.
 
-use crate::common::{commit, condition, number, LETTERS};
+use crate::common::{commit, condition, number, random_letters};
 use crate::kind::Kind;
 use crate::sql::filled;
 use protocol::Condition;
-use rand::Rng as _;
 use serde::{Deserialize, Serialize};
 use transaction::{
     Acknowledged, Attempt, Client, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, Statement, Value, Workload,
@@ -16,7 +15,6 @@ use transaction::{
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Commits {
-    /// Bytes of text in each inserted row.
     row_bytes: u32,
 }
 
@@ -40,7 +38,7 @@ impl Workload for Commits {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
         let width = self.row_bytes.max(1);
         let sql = "create table commits (id {key}, terminal integer, payload varchar({width}))";
-        context.statements([filled(sql, context.dialect(), &[("width", &width)])?])
+        context.statements([filled(sql, context.dialect, &[("width", &width)])?])
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
@@ -69,7 +67,8 @@ impl Workload for Commits {
             // Ids of different runs and terminals never meet, and rise together.
             next_id: (seat.run << 40) as i64 + 1 + seat.terminal as i64,
             step: seat.terminals as i64,
-            row: [Value::Int(0), Value::Int(seat.terminal as i64), Value::Text("x".repeat(self.row_bytes as usize))],
+            row: [Value::Int(0), Value::Int(seat.terminal as i64), Value::Null],
+            row_bytes: self.row_bytes as usize,
         }))
     }
 }
@@ -79,22 +78,14 @@ struct Insert {
     next_id: i64,
     step: i64,
     row: [Value; 3],
+    row_bytes: usize,
 }
 
 impl Script for Insert {
     fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
         self.row[0] = Value::Int(self.next_id);
         self.next_id += self.step;
-        let Value::Text(payload) = &mut self.row[2] else { unreachable!("made as text") };
-        let mut bytes = std::mem::take(payload).into_bytes();
-        for chunk in bytes.chunks_mut(10) {
-            let mut bits = rng.next_u64();
-            for byte in chunk {
-                *byte = LETTERS[(bits & 63) as usize];
-                bits >>= 6;
-            }
-        }
-        *payload = String::from_utf8(bytes).expect("letters only");
+        random_letters(&mut self.row[2], self.row_bytes, rng);
         Some(Drawn::default())
     }
 

@@ -52,18 +52,13 @@ const INSERT: usize = 0;
 const SELECT: usize = 1;
 const UPDATE: usize = 2;
 const DELETE: usize = 3;
-const KINDS: [KindSpec; 4] = [
-    KindSpec { name: "insert", limit_ms: None },
-    KindSpec { name: "select", limit_ms: None },
-    KindSpec { name: "update", limit_ms: None },
-    KindSpec { name: "delete", limit_ms: None },
-];
+const KINDS: [KindSpec; 4] = KindSpec::without_limits(["insert", "select", "update", "delete"]);
 
 impl Workload for Iud {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
         let sql = "create table iud (id {key}, owner bigint not null, updates integer not null, \
                    payload varchar(100) not null)";
-        context.statements([filled(sql, context.dialect(), &[])?])
+        context.statements([filled(sql, context.dialect, &[])?])
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
@@ -146,7 +141,6 @@ impl Workload for Iud {
     }
 }
 
-/// What a terminal has in the table.
 struct Rows {
     count: i64,
     /// The fewest and the most updates of any.
@@ -221,7 +215,7 @@ impl Round {
 
     async fn select(&mut self, client: &mut Client) -> Outcome<u64> {
         let mut rows = 0;
-        client.query(self.select, &self.range, |_| rows += 1).await?;
+        client.run(self.select, &self.range, |_| rows += 1).await?;
         Ok(rows)
     }
 

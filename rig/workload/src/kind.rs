@@ -7,7 +7,6 @@ use transaction::Workload;
 
 /// The parameters of a workload: the fields of its message.
 pub trait Kind: Serialize + DeserializeOwned {
-    /// By which a job names the workload.
     const NAME: &'static str;
 
     /// What in them cannot be followed, though their form is right.

@@ -1,5 +1,5 @@
 //! Workloads: schema, load, transactions, consistency conditions. Each is a module with its line in the registry
-//! below; SQL that differs by engine lies in files beside it.
+//! below; SQL that differs by engine is in files beside it.
 
 mod commits;
 mod common;
@@ -22,7 +22,7 @@ pub use own::Description;
 
 use kind::{known, Known, Read};
 
-/// The registry: one line a workload, in the order in which they are told.
+/// The registry: one line a workload, in the order in which they are listed.
 const WORKLOADS: &[Known] = &[
     known::<commits::Commits>(),
     known::<tpcb::Tpcb>(),
@@ -60,7 +60,6 @@ pub fn of(message: &protocol::Workload, seed: u64) -> Read {
     (find(message)?.workload)(&message.fields, seed)
 }
 
-/// The message as the workload's module has read it.
 pub fn again(message: &protocol::Workload) -> Result<protocol::Workload, String> {
     let fields = (find(message)?.again)(&message.fields)?;
     Ok(protocol::Workload { name: message.name.clone(), fields })

@@ -4,7 +4,7 @@
 //! Transaction `n` of a terminal inserts `parts` rows in each of two tables and sets the terminal's counter to `n`. What
 //! a row must hold follows from its place alone. Number 0 of each terminal comes with the load.
 
-use crate::common::{commit, condition, flaw_if_zero, letters, number};
+use crate::common::{commit, condition, flaw_if_zero, letters, none_differs, number};
 use crate::kind::Kind;
 use crate::sql::filled;
 use protocol::{Condition, Survey, SurveyedTerminal, Torn};
@@ -22,7 +22,6 @@ pub struct Numbered {
     terminals: u32,
     /// Rows that a transaction writes in each of two tables.
     parts: u32,
-    /// Bytes of text in each row.
     row_bytes: u32,
 }
 
@@ -77,7 +76,7 @@ impl Workload for Numbered {
         let rows = |table| {
             let sql = "create table {table} (id {key}, terminal integer, seq bigint, part integer, \
                        payload varchar({width}))";
-            filled(sql, context.dialect(), &[("table", &table), ("width", &width)])
+            filled(sql, context.dialect, &[("table", &table), ("width", &width)])
         };
         let counters = "create table numbered_counters (terminal integer not null primary key, seq bigint)".to_string();
         context.statements([rows(TABLES[0])?, rows(TABLES[1])?, counters])?;
@@ -114,14 +113,11 @@ impl Workload for Numbered {
             ));
         }
         for table in TABLES {
-            let wrong = number(
-                session,
-                &format!(
-                    "select count(*) from numbered_counters c where c.seq <> \
-                     (select max(t.seq) from {table} t where t.terminal = c.terminal)"
-                ),
-            )?;
-            conditions.push(condition(&format!("counters_match_{table}"), wrong == 0, format!("{wrong} differ")));
+            let sql = format!(
+                "select count(*) from numbered_counters c where c.seq <> \
+                 (select max(t.seq) from {table} t where t.terminal = c.terminal)"
+            );
+            conditions.push(none_differs(session, &format!("counters_match_{table}"), &sql)?);
         }
         Ok(conditions)
     }
@@ -150,7 +146,7 @@ impl Workload for Numbered {
             }
         }
         let counters = session.rows("select terminal, seq from numbered_counters")?;
-        Ok(surveyor.told(&counters))
+        Ok(surveyor.survey(&counters))
     }
 }
 
@@ -231,7 +227,7 @@ impl Surveyor<'_> {
         }
     }
 
-    fn told(self, counters: &[Vec<Value>]) -> Survey {
+    fn survey(self, counters: &[Vec<Value>]) -> Survey {
         let expected = u64::from(self.workload.parts) * TABLES.len() as u64;
         let mut terminals: Vec<SurveyedTerminal> = (0..self.workload.terminals)
             .map(|terminal| SurveyedTerminal {
@@ -284,7 +280,7 @@ mod tests {
         for (table, row) in rows {
             surveyor.see(*table, row);
         }
-        surveyor.told(&[vec![Value::Int(0), Value::Int(counter)]])
+        surveyor.survey(&[vec![Value::Int(0), Value::Int(counter)]])
     }
 
     #[test]

@@ -10,8 +10,8 @@ use protocol::Condition;
 use rand::{Rng as _, RngExt as _, SeedableRng};
 use serde::{Deserialize, Serialize};
 use transaction::{
-    Acknowledged, Attempt, Class, Client, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, SessionError,
-    Statement, Value, Workload,
+    Acknowledged, Attempt, Class, Client, Drawn, LoadContext, NumberedTable, Outcome, Rng, Script, Seat, Session,
+    SessionError, Statement, Value, Workload,
 };
 
 const POINT_SELECTS: usize = 10;
@@ -54,29 +54,22 @@ impl Oltp {
 
 impl Workload for Oltp {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let sql = "create table sbtest{table} (id {later_small_key}, k integer default 0 not null, \
                    c char(120) default '' not null, pad char(60) default '' not null)";
         let create = (1..=self.tables).map(|table| filled(sql, dialect, &[("table", &table)]));
         context.statements(create.collect::<Outcome<Vec<_>>>()?)?;
-        context.expect(u64::from(self.tables) * u64::from(self.table_rows));
-        let chunks = (1..=self.tables)
-            .flat_map(|table| (0..self.rows()).step_by(CHUNK as usize).map(move |before| (table, before)));
-        context.each(chunks.collect(), |session, (table, before)| {
-            let mut rng = Rng::seed_from_u64(context.seed() ^ ((u64::from(table) << 32) + before as u64 + 1));
-            let last = self.rows().min(before + CHUNK);
-            let mut next = before + 1;
-            context
-                .fill(session, &format!("sbtest{table}"), &COLUMNS, |row| {
-                    row.resize(COLUMNS.len(), Value::Null);
-                    row[0] = Value::Int(next);
-                    row[1] = Value::Int(special(&mut rng, self.rows()));
-                    digits(&mut row[2], C_GROUPS, &mut rng);
-                    digits(&mut row[3], PAD_GROUPS, &mut rng);
-                    next += 1;
-                    next <= last + 1
-                })
-                .map(|_| ())
+        let table = |number| NumberedTable { name: format!("sbtest{number}"), columns: &COLUMNS, rows: self.rows() };
+        let tables: Vec<_> = (1..=self.tables).map(table).collect();
+        context.fill_numbered(&tables, CHUNK, |table, before| {
+            let mut rng = Rng::seed_from_u64(context.seed ^ (((table as u64 + 1) << 32) + before as u64 + 1));
+            move |id, row| {
+                row.resize(COLUMNS.len(), Value::Null);
+                row[0] = Value::Int(id);
+                row[1] = Value::Int(special(&mut rng, self.rows()));
+                digits(&mut row[2], C_GROUPS, &mut rng);
+                digits(&mut row[3], PAD_GROUPS, &mut rng);
+            }
         })?;
         context.statements((1..=self.tables).flat_map(|table| {
             let key = format!("alter table sbtest{table} add constraint pk_sbtest{table} primary key (id)");
@@ -141,7 +134,6 @@ impl Workload for Oltp {
     }
 }
 
-/// The statements over one table.
 struct Prepared {
     point: Statement,
     /// All, their sum, in order, the distinct ones in order.
@@ -209,7 +201,7 @@ impl Script for ReadWrite {
                 // Equal texts in a hundred are not to be expected.
                 let wanted = if which == 1 { 1 } else { RANGE_SIZE.min(self.table_rows - first + 1) };
                 let mut rows = 0;
-                client.query(tables[range.table].ranges[which], &range.values, |_| rows += 1).await?;
+                client.run(tables[range.table].ranges[which], &range.values, |_| rows += 1).await?;
                 if rows != wanted {
                     return Err(missed(rows, wanted).into());
                 }
@@ -249,14 +241,10 @@ fn special(rng: &mut Rng, rows: i64) -> i64 {
 
 /// Makes a text of groups of eleven random digits, a dash between two: `sysbench.rand.string` of its templates.
 fn digits(value: &mut Value, groups: usize, rng: &mut Rng) {
-    let mut bytes = match std::mem::replace(value, Value::Null) {
-        Value::Text(text) => text.into_bytes(),
-        _ => Vec::new(),
-    };
-    bytes.clear();
+    let text = value.empty_text();
     for group in 0..groups {
         if group > 0 {
-            bytes.push(b'-');
+            text.push('-');
         }
         let mut number = rng.next_u64() % 100_000_000_000;
         let mut digits = [0; 11];
@@ -264,9 +252,8 @@ fn digits(value: &mut Value, groups: usize, rng: &mut Rng) {
             *digit = b'0' + (number % 10) as u8;
             number /= 10;
         }
-        bytes.extend(digits);
+        text.push_str(std::str::from_utf8(&digits).expect("digits"));
     }
-    *value = Value::Text(String::from_utf8(bytes).expect("digits and dashes"));
 }
 
 #[cfg(test)]

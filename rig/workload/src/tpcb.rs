@@ -4,14 +4,15 @@
 //! account, its teller and its branch by the same amount and writes history (clause 1.2). The teller is drawn uniformly;
 //! the account belongs to the teller's branch in 85 of 100 transactions, to another otherwise (clause 5.3.5).
 
-use crate::common::{commit, condition, flaw_if_zero, number, FILLER};
+use crate::common::{cardinality, commit, condition, flaw_if_zero, none_differs, number, FILLER};
 use crate::kind::Kind;
 use crate::sql::{filled, Values};
 use protocol::Condition;
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 use transaction::{
-    Acknowledged, Attempt, Client, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, Statement, Value, Workload,
+    Acknowledged, Attempt, Client, Drawn, LoadContext, NumberedTable, Outcome, Rng, Script, Seat, Session, Statement,
+    Value, Workload,
 };
 
 pub const TELLERS: i64 = 10;
@@ -22,7 +23,6 @@ const CHUNK: i64 = 25_000;
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tpcb {
-    /// Branches.
     scale: u32,
 }
 
@@ -96,36 +96,30 @@ const HISTORY: &str = "create table history (tid integer not null, bid integer n
 
 impl Workload for Tpcb {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let create = TABLES.iter().map(|Table { name, key, columns, .. }| {
             let values: Values = &[("name", name), ("column", key), ("columns", columns)];
             filled("create table {name} ({column} {later_key}, {columns})", dialect, values)
         });
         let create: Vec<_> = std::iter::once(Ok(HISTORY.to_string())).chain(create).collect::<Outcome<_>>()?;
         context.statements(create)?;
-        let mut chunks = Vec::new();
-        for table in &TABLES {
-            let rows = self.scale() * table.per_branch;
-            chunks
-                .extend((0..rows).step_by(CHUNK as usize).map(|before| (table, before + 1, rows.min(before + CHUNK))));
-        }
-        context.expect(TABLES.iter().map(|table| self.scale() * table.per_branch).sum::<i64>() as u64);
-        context.each(chunks, |session, (table, first, last)| {
-            let mut next = first;
-            let filler = Value::Text(FILLER[..table.filler].to_string());
-            context
-                .fill(session, table.name, table.names, |row| {
-                    row.clear();
-                    row.push(Value::Int(next));
-                    if table.per_parent > 0 {
-                        row.push(Value::Int((next - 1) / table.per_parent + 1));
-                    }
-                    row.push(Value::Int(0));
-                    row.push(filler.clone());
-                    next += 1;
-                    next <= last + 1
-                })
-                .map(|_| ())
+        let tables = TABLES.each_ref().map(|table| NumberedTable {
+            name: table.name.to_string(),
+            columns: table.names,
+            rows: self.scale() * table.per_branch,
+        });
+        context.fill_numbered(&tables, CHUNK, |table, _| {
+            let Table { per_parent, filler, .. } = TABLES[table];
+            let filler = Value::Text(FILLER[..filler].to_string());
+            move |number, row| {
+                row.clear();
+                row.push(Value::Int(number));
+                if per_parent > 0 {
+                    row.push(Value::Int((number - 1) / per_parent + 1));
+                }
+                row.push(Value::Int(0));
+                row.push(filler.clone());
+            }
         })?;
         let keys = TABLES.iter().filter(|_| dialect.keys_after_load).map(|table| {
             let Table { name, key, .. } = table;
@@ -137,13 +131,7 @@ impl Workload for Tpcb {
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
         let mut conditions = Vec::new();
         for table in &TABLES {
-            let rows = number(session, &format!("select count(*) from {}", table.name))?;
-            let right = self.scale() * table.per_branch;
-            conditions.push(condition(
-                &format!("{}_cardinality", table.name),
-                rows == right,
-                format!("{rows} rows, {right} wanted"),
-            ));
+            conditions.push(cardinality(session, table.name, self.scale() * table.per_branch)?);
         }
         let history = number(session, "select count(*) from history")?;
         conditions.push(condition(
@@ -169,8 +157,7 @@ impl Workload for Tpcb {
                  on a.aid = h.aid where a.abalance <> h.s",
             ),
         ] {
-            let wrong = number(session, sql)?;
-            conditions.push(condition(name, wrong == 0, format!("{wrong} differ")));
+            conditions.push(none_differs(session, name, sql)?);
         }
         // The sums also cover what has no history.
         let deltas = number(session, "select sum(delta) from history")?;

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from acidtest.analysis.latency import merge
 from acidtest.journal.protocol import (
+    AcknowledgedTotals,
     ArrivalCounts,
     ClassCount,
     ClassResult,
@@ -19,15 +20,14 @@ from acidtest.journal.protocol import (
     Counts,
     Cpu,
     ErrorSample,
+    IdleSessionsSeen,
     Kind,
     RunResult,
     Second,
     Shared,
     SharedSecond,
-    SleepersSeen,
     StageResult,
     Tally,
-    Told,
 )
 
 # What ends later than the last whole second by no more than this makes no second of its own; as in the rig.
@@ -80,11 +80,11 @@ def together(parts: Sequence[Part]) -> RunResult:
     )
 
 
-def told(parts: Sequence[Shared]) -> Told:
+def told(parts: Sequence[Shared]) -> AcknowledgedTotals:
     """All that the engine acknowledged to any of them."""
     of = [part.told for part in parts]
     units = [one.units for one in of if one.units is not None]
-    return Told(
+    return AcknowledgedTotals(
         committed=sum(one.committed for one in of),
         unknown=sum(one.unknown for one in of),
         kinds=[sum(kinds) for kinds in zip(*(one.kinds for one in of), strict=True)],
@@ -223,10 +223,10 @@ def _samples(results: Sequence[RunResult]) -> list[ErrorSample]:
     return [samples[name] for name in sorted(samples)]
 
 
-def _sleepers(of: Sequence[SleepersSeen]) -> SleepersSeen | None:
+def _sleepers(of: Sequence[IdleSessionsSeen]) -> IdleSessionsSeen | None:
     if not of:
         return None
-    return SleepersSeen(
+    return IdleSessionsSeen(
         sessions=sum(one.sessions for one in of),
         in_transaction=of[0].in_transaction,
         awake_at_end=sum(one.awake_at_end for one in of),

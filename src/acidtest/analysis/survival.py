@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import log10
 from statistics import median
 
@@ -28,6 +29,55 @@ def merge(first: Verdict, *others: Verdict) -> Verdict:
     Source: ``merge-valid`` in jepsen's ``checker.clj``, whose ``:unknown`` stands between ``false`` and ``true`` too.
     """
     return min((first, *others), key=WORST_FIRST.index)
+
+
+def checker_names(names: Iterable[str], *, of_program: bool) -> list[str]:
+    """As tables show the names of checkers: a program acknowledges items, and is no engine."""
+    if not of_program:
+        return list(names)
+    words = (("engine", "program"), ("commits", "items"), ("transactions", "items"))
+    return [reduce(lambda shown, word: shown.replace(*word), words, name) for name in names]
+
+
+# Checkers that try the trial itself: on a combination once, before its first cut, or anew after each cut.
+CONTROLS = {
+    "disk-loses-its-cache": "combination",
+    "holds-without-a-cut": "combination",
+    "check-notices-an-empty-disk": "combination",
+    "check-notices-a-planted-loss": "cut",
+    "comparison-notices-a-planted-loss": "combination",
+    "machine-was-off": "cut",
+}
+
+
+@dataclass(frozen=True)
+class Control:
+    """How often a checker that tries the trial itself has found it sound."""
+
+    checker: str
+    held: int
+    tried: int
+    unit: str  # what is counted: "combination", "cut", or "load" whose crash states were looked at
+
+
+def controls(recordings: Sequence[Recording]) -> list[Control]:
+    """In the order of CONTROLS, those that were tried; none of journals whose cuts do not tell."""
+    cuts = [
+        (one.cell.rpartition("#")[0], one.cell, one.cut.checks)
+        for one in recordings
+        if one.status == "done" and one.cut
+    ]
+    tried: list[Control] = []
+    each = "load" if all(one.cut and one.cut.states for one in recordings) else "cut"
+    for checker, unit in CONTROLS.items():
+        held: dict[str, bool] = {}  # by combination or cut: one cut that it did not hold for is enough
+        for combination, cell, checks in cuts:
+            if checker in checks:
+                key = combination if unit == "combination" else cell
+                held[key] = held.get(key, True) and checks[checker] == "survived"
+        if held:
+            tried.append(Control(checker, sum(held.values()), len(held), each if unit == "cut" else unit))
+    return tried
 
 
 @dataclass(frozen=True)
@@ -65,7 +115,7 @@ class Survival:
     states_per_s: float | None
     images: int | None  # different contents of the disk among the states; None in older journals, as the next three
     outcomes: int | None  # different ends that recovery came to, of the load that had the most
-    states_drawn: int | None  # of the states, those drawn by lot
+    states_drawn: int | None  # of the states, those drawn at random
     drawn_outcomes_once: int | None  # ends of recovery that came up once among the drawn ones of a load, over all loads
     # By kind of block: moments at which a state lacked one that was pending, and all at which one was; over all loads.
     exercised: dict[str, tuple[int, int]] | None

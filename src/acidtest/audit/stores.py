@@ -78,7 +78,7 @@ def compared(bench: Bench) -> list[dict[str, list[Evidence]]]:
     for where, what, names in _named(bench):
         folder = where.file.partition("/")[0] if "/" in where.file else ""
         folder = "" if named_in(folder) or COMMON.fullmatch(folder) else folder
-        for store in names & STORES.keys():
+        for store in sorted(names & STORES.keys()):
             found[folder][store].append(where.says(f"{what} of {STORES[store].title}"))
     return [dict(of) for of in found.values()]
 

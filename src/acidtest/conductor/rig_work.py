@@ -15,6 +15,7 @@ from acidtest.engine import Instance
 from acidtest.engine.base import Launcher
 from acidtest.journal.models import OwnReport
 from acidtest.journal.protocol import (
+    AcknowledgedTotals,
     Answered,
     AskPhase,
     Checked,
@@ -28,7 +29,6 @@ from acidtest.journal.protocol import (
     Replayed,
     Result,
     Settings,
-    Told,
 )
 from acidtest.plan import Cell
 
@@ -55,7 +55,7 @@ class RigWork:
         checks_now = self.outcome.needs_checks and self.outcome.checks_before is None
         return [*given, *([CheckPhase()] if checks_now else [])]
 
-    def after(self, told: Told | None = None) -> list[Phase]:
+    def after(self, told: AcknowledgedTotals | None = None) -> list[Phase]:
         """The phases after the run; ``told`` is what was acknowledged to several rigs."""
         questions = list(dict.fromkeys(question.sql for question in self.cell.workload.questions()))
         asks = [AskPhase(questions=questions)] if questions else []

@@ -137,7 +137,7 @@ def of_cuts(recordings: Sequence[Recording]) -> list[Unchecked]:
 
 
 def may_still_lose(cuts: int) -> float:
-    """The share of all moments that may lose something although so many, drawn by lot, have lost nothing.
+    """The share of all moments that may lose something although so many, drawn at random, have lost nothing.
 
     The upper end of the exact interval of a share that was not seen: Clopper and Pearson, Biometrika 26 (1934) 404.
     """
@@ -145,7 +145,7 @@ def may_still_lose(cuts: int) -> float:
 
 
 def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
-    """Of the combinations that survived, that with the fewest looks. Crash states are not drawn by lot alone."""
+    """Of the combinations that survived, that with the fewest looks. Crash states are not drawn at random alone."""
     if tried := [row for row in rows if row.storage_failure]:
         most = counted(min(row.cuts for row in tried), "trial")
         yield Unchecked("other blocks, writes and moments of what storage does wrong", f"{most} of each combination")
@@ -184,7 +184,7 @@ def _states(row: Survival) -> str:
         sentence += f", {row.images:,} of at most {most} that cuts during the load could leave"
     if row.states_drawn:
         share = 100 * may_still_lose(row.states_drawn)
-        sentence += f"; of such as are drawn by lot up to {share:.2g} % may still lose something, at 95 %"
+        sentence += f"; of such as are drawn at random up to {share:.2g} % may still lose something, at 95 %"
     if row.states_drawn and row.drawn_outcomes_once:
         # Good, Biometrika 40 (1953) 237: of the draws to come, those that bring what has not come up before.
         unseen = 100 * row.drawn_outcomes_once / row.states_drawn
@@ -252,9 +252,11 @@ def _elsewhere(made: Sequence[Recording]) -> Unchecked:
             for one in made
         )
     )
+    of_program = all(one.workload.get("kind") == PROGRAM for one in made)
+    beside = "what the program keeps elsewhere" if of_program else "what lies beside the database files"
     on = f", {listed(systems)} on {listed(kernels)}" if systems else ""
     if any(one.cut and one.cut.failure == PLUG for one in made):
         drives = listed(list(dict.fromkeys(one.cut.drive for one in made if one.cut)))
-        return Unchecked("another drive, what lies beside the database files, replicas", f"{drives} was cut{on}")
+        return Unchecked(f"another drive, {beside}, replicas", f"{drives} was cut{on}")
     replicas = "" if any(one.cut and one.cut.replication for one in made) else ", replicas"
-    return Unchecked(f"a real drive, what lies beside the database files{replicas}", f"the disk is simulated{on}")
+    return Unchecked(f"a real drive, {beside}{replicas}", f"the disk is simulated{on}")

@@ -169,6 +169,11 @@ class PlaceFacts(Record):
         return self.model_dump(exclude={*names, "guest"}) | guest
 
     @property
+    def drive(self) -> str:
+        """The drive's model, or its device where that is not known."""
+        return self.device_model if self.device_model != "unknown" else self.device
+
+    @property
     def beneath(self) -> str:
         """What an image in this place lies on."""
         return f"{self.filesystem} ({self.device}, {self.mount_options})"
@@ -501,6 +506,21 @@ class Integrity(Record):
     said: str  # its first words where it does not hold, or where it holds with warnings
 
 
+class FilesLeft(Record):
+    """The files that a power cut has left, as the file system gave them back and before anything was started on them.
+
+    Paths are below the mount point, sizes in bytes. Of each kind the first are named, in the order of their names.
+    """
+
+    count: int  # of all files
+    bytes: dict[str, int]
+    than: Literal["power failed", "load", "every write"]  # the state that they are compared with
+    missing_count: int
+    missing: dict[str, int]  # its size before
+    shorter_count: int
+    shorter: dict[str, tuple[int, int]]  # its size, and that before
+
+
 class States(Record):
     """Crash states built from one log of a disk, and what came back from each."""
 
@@ -652,6 +672,9 @@ class Cut(Record):
     checks: dict[str, Verdict] = {}
     # Of lost: what shows more than that the last commits are missing. None in journals of older versions.
     damage: list[str] | None = None
+    # None where they could not be seen, of what was not a cut, and in journals of older versions. Of crash-states those
+    # of the shortest failing state.
+    files: FilesLeft | None = None
 
 
 class RecoveryOutcome(Record):
@@ -674,6 +697,7 @@ class FailingState(Record):
     of: str  # what kind of state it is
     outcome: int  # index into ``Explored.outcomes``
     reasons: list[str]
+    files: FilesLeft | None = None  # None where it cannot be mounted, and in older journals
 
 
 class Forecast(Record):

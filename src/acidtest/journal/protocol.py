@@ -112,7 +112,7 @@ class StageMessage(Message):
     legs: list[Leg]
 
 
-class Sleepers(Message):
+class IdleSessions(Message):
     sessions: int
     in_transaction: bool
 
@@ -130,7 +130,7 @@ class LoadPhase(Message):
 class CheckPhase(Message):
     phase: Literal["check"] = "check"
     at_least: list[int] | None = None
-    told: Told | None = None  # all that was acknowledged, where several rigs were told a part each
+    told: AcknowledgedTotals | None = None  # all that was acknowledged, where several rigs were told a part each
 
 
 class Share(Message):
@@ -164,7 +164,7 @@ class RunPhase(Message):
     acknowledge_to: str | None = None
     classes: list[TerminalClassMessage] = []
     stages: list[StageMessage] = []
-    sleepers: Sleepers | None = None
+    sleepers: IdleSessions | None = None
     connect: Connect = "once"
     share: Share | None = None  # None: all of it
 
@@ -280,7 +280,7 @@ class PagesJob(Message):
 # ------------------------------------------------------------------------------------------------ rig -> lab
 
 
-class Told(Message):
+class AcknowledgedTotals(Message):
     """What the engine has acknowledged to rigs: commits, in all and by kind, and those whose fate is unknown.
 
     ``units`` are those of the workload's own that both wrote; None where they are not known.
@@ -429,7 +429,7 @@ class StageResult(Message):
     tally: Tally
 
 
-class SleepersSeen(Message):
+class IdleSessionsSeen(Message):
     """Sleeping sessions: how many were opened, how many still answered after the measurement."""
 
     sessions: int
@@ -465,7 +465,7 @@ class RunResult(Message):
     # Of journals written before there were any: none.
     classes: list[ClassResult] = []
     stages: list[StageResult] = []
-    sleepers: SleepersSeen | None = None
+    sleepers: IdleSessionsSeen | None = None
     connections: Connections | None = None
 
     @property
@@ -498,7 +498,7 @@ class Shared(Message):
     event: Literal["shared"] = "shared"
     began_late_ns: int  # after the moment of Go
     stood_still_ns_max: int  # in which the process did not come to what it does ten times a second
-    told: Told
+    told: AcknowledgedTotals
     seconds: list[SharedSecond]
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed
-from acidtest.files import kernel_text
+from acidtest.files import kernel_text, opened_by, processes
 from acidtest.place.facts import device_bytes, mounts_now
 
 BLKRRPART = 0x125F  # read the partition table again; see linux/fs.h
@@ -171,14 +171,12 @@ def _used(device: Path, block: Path) -> str:
 
 def _opened(numbers: set[str]) -> str:
     """A process that has one of these devices open. O_EXCL does not notice those that opened it as a plain file."""
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it may end at any moment, and close a file
-            for link in (process / "fd").iterdir():
-                with contextlib.suppress(OSError):
-                    opened = link.stat()
-                    number = opened.st_rdev
-                    if stat.S_ISBLK(opened.st_mode) and f"{os.major(number)}:{os.minor(number)}" in numbers:
-                        return f"open in process {process.name} ({kernel_text(process / 'comm').strip()})"
+    for process in processes():
+        for opened in opened_by(process):
+            number = f"{os.major(opened.st_rdev)}:{os.minor(opened.st_rdev)}"
+            if stat.S_ISBLK(opened.st_mode) and number in numbers:
+                with contextlib.suppress(OSError):  # it has ended since
+                    return f"open in process {process.name} ({kernel_text(process / 'comm').strip()})"
     return ""
 
 

@@ -47,7 +47,7 @@ from acidtest.journal.protocol import (
     StatsCommand,
     UnderCommand,
 )
-from acidtest.place.directory import DirectoryPlace
+from acidtest.place.base import DirectoryPlace
 from acidtest.place.facts import compared, place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage
@@ -110,7 +110,7 @@ class CommandedDisk(ABC):
         self._command(SaveCommand(file=str(file), whole=whole))
 
     def end(self) -> None:
-        """End it. Whoever still uses it gets errors."""
+        """End it. Its users get errors."""
         with contextlib.suppress(CellFailed):
             self._command(EndCommand())
 
@@ -224,7 +224,7 @@ class SimulatedDisk(CommandedDisk):
             self.under(device)
 
     def release(self) -> None:
-        """End it. Whoever still uses it gets errors."""
+        """End it. Its users get errors."""
         self.end()
         self._end()
 

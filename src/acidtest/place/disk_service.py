@@ -95,7 +95,7 @@ class SocketDisk(CommandedDisk):
         """A disk comes back without faults, so nothing needs to know."""
 
     def release(self) -> None:
-        """Whoever removes the disk ends it."""
+        """The disk is ended when it is removed."""
 
 
 class StandingDisk:
@@ -417,7 +417,9 @@ def opened(name: str) -> Iterator[StandingDisk]:
         lock = None
     if lock is None:
         known = names()
-        raise BadInput(not_among("the disk", name, known) if known else f"there is no disk {name}", _how(known))
+        if known:
+            raise BadInput(not_among("the disk", name, known), "acidtest disk list")
+        raise BadInput(f"there is no disk {name}", "acidtest disk create NAME makes one")
     with lock, (directory_of(name) / "command").open("wb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         record = _record(name)
@@ -437,10 +439,6 @@ def opened(name: str) -> Iterator[StandingDisk]:
             raise
         finally:
             ledger.leave()
-
-
-def _how(known: Sequence[str]) -> str:
-    return "acidtest disk list" if known else "acidtest disk create NAME makes one"
 
 
 def _is_locked(ledger: Path) -> bool:

@@ -25,7 +25,6 @@ from acidtest.journal.protocol import DiskCut
 from acidtest.place.cuttable import BLOCK
 from acidtest.plan import Cell
 from acidtest.powercut import blocks
-from acidtest.powercut.acknowledgement_log import missing_lines
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import Wrong
@@ -39,8 +38,7 @@ from acidtest.powercut.fault_detection import (
     worth_noticing,
 )
 from acidtest.powercut.inspector import Inspector
-from acidtest.powercut.load import Load
-from acidtest.powercut.moment import Moment
+from acidtest.powercut.load import Load, Moment
 from acidtest.powercut.trial import Trial
 from acidtest.words import counted
 
@@ -138,10 +136,7 @@ class StorageTrial(Trial):
                     self.place.mend()
                 self._stop(found)
             evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=0)
-            evidence.acknowledged = acknowledged = load.acknowledged.read()
-            evidence.settings += self.instance.settings_in_force(load.answers) if load.answers else []
-            evidence.engine_version = load.engine_version
-            evidence.missing_lines = missing_lines(acknowledged)
+            evidence.acknowledged = self.read_log(load, evidence)
 
     def _misbehave(self, cell: Cell, wrong: Wrong, found: StorageFailure, load: Load, before: dict[Path, int]) -> None:
         load.acknowledged.drain()

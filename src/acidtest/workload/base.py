@@ -17,11 +17,11 @@ from acidtest.journal.protocol import (
     Count,
     Description,
     Duration,
+    IdleSessions,
     Maintenance,
     OpenLoop,
     Pacing,
     RunPhase,
-    Sleepers,
     WorkloadMessage,
 )
 from acidtest.keys import MILLISECONDS, SECONDS, TRANSACTIONS_PER_SECOND, Fixed, Form, Model, Unset
@@ -356,7 +356,7 @@ class WorkloadSpec(Model, ABC):
             retries=self.retries,
             classes=[one.message(self.arrivals) for one in self.classes],
             stages=stage_messages(self.stages, self.classes),
-            sleepers=Sleepers(sessions=self.sleeping_sessions, in_transaction=self.sleeping_in_transaction)
+            sleepers=IdleSessions(sessions=self.sleeping_sessions, in_transaction=self.sleeping_in_transaction)
             if self.sleeping_sessions
             else None,
             connect=self.connect,

@@ -110,7 +110,6 @@ impl Instance {
             .with_context(|| format!("setting {file} of the trace instance to {value}"))
     }
 
-    /// Whether nothing is watched.
     pub fn is_empty(&self) -> bool {
         self.readings.is_empty()
     }

@@ -2,7 +2,7 @@
 //! see the kernel's Documentation/trace/ftrace.rst and events.rst.
 //!
 //! The instance for calls follows the engine's threads (`set_event_pid`, `event-fork`); that for storage takes what concerns the
-//! database's device, whoever does it, for much of it is done by threads of the kernel.
+//! database's device, of any thread, for much of it is done by threads of the kernel.
 
 mod devices;
 mod events;
@@ -18,7 +18,7 @@ use instance::{Instance, Tracefs, BUFFER_KB_MAX};
 use joiner::Joiner;
 use std::path::Path;
 
-/// A record may appear this long after the time that it bears.
+/// A record may appear this long after its own time.
 const LATE_NS: u64 = 5_000_000;
 
 pub struct Kernel {

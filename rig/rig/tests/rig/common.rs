@@ -41,7 +41,6 @@ impl Place {
         self.open().execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
-    /// The one number that a query answers.
     pub fn number(&self, sql: &str) -> i64 {
         self.open().query_row(sql, [], |row| row.get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
@@ -50,7 +49,6 @@ impl Place {
         self.number(&format!("select count(*) from {table}")) as u64
     }
 
-    /// A separate place with the same database.
     pub fn copy(&self) -> Place {
         let other = Place::new();
         std::fs::copy(self.database(), other.database()).expect("the database is copied");
@@ -143,7 +141,6 @@ pub fn with<const N: usize>(mut plan: Value, fields: [(&str, Value); N]) -> Valu
 
 // ------------------------------------------------------------------------------------------------------ the rig
 
-/// Runs the rig over any input at all.
 pub fn rig(arguments: &[&str], input: &[u8]) -> Output {
     let (mut child, _watch) = start(arguments);
     let mut stdin = child.stdin.take().expect("piped");
@@ -164,6 +161,27 @@ pub fn succeed(job: &Value) -> Ended {
     let ended = perform(job);
     assert_eq!(ended.code, Some(0), "{:?}\n{}", ended.events.last(), ended.stderr);
     ended
+}
+
+/// The rig refuses `job` before it does anything, with these words among others.
+pub fn assert_refused(job: &Value, words: &str) {
+    let refused = rig(&["job"], job.to_string().as_bytes());
+    assert_eq!(refused.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(message.contains(words), "{message}");
+}
+
+/// A check in a process of its own finds each tampering with a copy of `place`: it names these conditions, in any order, and
+/// `also`, which compares with commits that this process counted.
+pub fn assert_each_is_found(place: &Place, workload: &Value, also: &str, tampered: &[(&str, &str)]) {
+    for (tampering, broken) in tampered {
+        let other = place.copy();
+        other.change(tampering);
+        let ended = succeed(&other.job(workload.clone(), vec![check()]));
+        let mut expected: Vec<&str> = broken.split_whitespace().chain(also.split_whitespace()).collect();
+        expected.sort_unstable();
+        assert_eq!(ended.broken(), expected, "after: {tampering}");
+    }
 }
 
 /// Starts a rig; one that is still there after five minutes is killed, so that a hang is a failure.
@@ -191,7 +209,6 @@ pub fn assert_calm(stderr: &str) {
     assert!(!stderr.contains("panicked"), "{stderr}");
 }
 
-/// A rig at work.
 pub struct Conversation {
     child: Child,
     _watch: Watch,
@@ -301,6 +318,13 @@ impl Ended {
         let mut broken: Vec<_> = conditions.iter().filter(|c| !c.holds).map(|c| c.name.as_str()).collect();
         broken.sort_unstable();
         broken
+    }
+
+    /// Every condition of every check holds.
+    pub fn assert_holds(&self) {
+        for checked in self.checks() {
+            assert!(checked.conditions.iter().all(|condition| condition.holds), "{checked:?}");
+        }
     }
 
     pub fn detail(&self, condition: &str) -> &str {

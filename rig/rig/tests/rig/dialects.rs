@@ -1,4 +1,4 @@
-//! Every workload's SQL in the words of every dialect: nothing is left to be put in, and what an engine lacks is refused in
+//! Every workload's SQL in every dialect: nothing is left to be put in, and what an engine lacks is refused in
 //! plain words before anything is made. What the SQL does is tested on the engines themselves.
 
 use protocol::Workload as Message;

@@ -42,16 +42,12 @@ const BUY: &str = "\\set id random(1, rows(item))\n\\set amount random(1, 3)\nbe
                    insert into sold (item, amount) values (:id, :amount);\ncommit;\n\\else\nrollback;\n\\endif\n";
 const LOOK: &str = "\\set id random(1, 50 * :scale)\nselect name from item where id = :id;\n\\expect 1\n";
 
-fn holds(ended: &Ended) -> bool {
-    ended.checks().iter().all(|checked| checked.conditions.iter().all(|condition| condition.holds))
-}
-
 #[test]
 fn a_shop_is_loaded_run_and_checked() {
     let place = Place::new();
     let workload = shop(&[("buy", 3.0, BUY), ("look", 1.0, LOOK)]);
     let ended = succeed(&place.job(workload, vec![load(), check(), run(2, count(400)), check()]));
-    assert!(holds(&ended), "{:?}", ended.checks());
+    ended.assert_holds();
     assert_eq!(place.rows("item"), 100);
     assert_eq!(place.number("select count(*) from item where name like 'it''s' || id || '%'"), 100);
     let result = ended.result();
@@ -83,7 +79,7 @@ fn a_condition_that_answers_rows_does_not_hold() {
     succeed(&place.job(workload.clone(), vec![load()]));
     place.change("update item set stock = -1 where id in (7, 9)");
     let ended = succeed(&place.job(workload, vec![check()]));
-    assert!(!holds(&ended));
+    assert_eq!(ended.broken(), ["No stock is negative.", "What was sold is gone from the stock."]);
     assert_eq!(ended.detail("No stock is negative."), "2 rows, the first: 7");
 }
 
@@ -234,7 +230,9 @@ fn what_does_not_end_is_told_with_file_and_line() {
         workload["statement_limit_s"] = json!(0.3);
         let ended = perform(&Place::new().job(workload, phases));
         let (doing, message) = ended.failure();
-        assert!(message.ends_with("it has not ended within 0.3 s: mend it, or give it more time by statement_limit_s"));
+        assert!(
+            message.ends_with("it has not ended within 0.3 s: correct it, or give it more time by statement_limit_s")
+        );
         (doing.to_string(), message.split(": it has").next().unwrap().to_string())
     };
     let loads = |place: &str| ("loading the database".to_string(), place.to_string());

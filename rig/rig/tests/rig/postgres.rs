@@ -1,4 +1,4 @@
-//! The session that speaks PostgreSQL's protocol, held against a server that answers in pieces, says more than it was
+//! The session of PostgreSQL's protocol, held against a server that answers in pieces, says more than it was
 //! asked, breaks off or talks nonsense. What it does with a real one is shown by the lab's contract suites.
 
 use crate::common::*;

@@ -1,10 +1,10 @@
-//! The rig's probe as a process: what is written, how often, and what is said where that cannot be.
+//! The rig's probe as a process: what is written, how often, and the message where that cannot be.
 
+use crate::common::rig;
 use protocol::{Event, Probed, PROTOCOL};
 use serde_json::{json, Value};
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 const METHODS: [&str; 7] = ["plain", "sync_file_range", "direct", "fsync", "fdatasync", "dsync", "direct_dsync"];
 
@@ -22,16 +22,8 @@ fn step(method: &str, pattern: &str, writers: u32, one_file: bool, count: u64) -
     })
 }
 
-fn rig(job: &Value) -> Output {
-    let mut rig = Command::new(env!("CARGO_BIN_EXE_acidtest-rig"))
-        .arg("probe")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the rig starts");
-    rig.stdin.take().unwrap().write_all(job.to_string().as_bytes()).expect("the rig reads its job");
-    rig.wait_with_output().expect("the rig ends")
+fn probe(job: &Value) -> Output {
+    rig(&["probe"], job.to_string().as_bytes())
 }
 
 fn events(output: &Output) -> Vec<Event> {
@@ -63,7 +55,7 @@ fn every_method_writes_as_often_as_asked_with_any_number_of_writers() {
             }
         }
     }
-    let results = probed(&rig(&job(directory.path(), &steps)));
+    let results = probed(&probe(&job(directory.path(), &steps)));
     assert_eq!(results.len(), steps.len());
     for (position, probed) in results.iter().enumerate() {
         assert_eq!((probed.step as usize, probed.writes, probed.latency.count), (position, 10, 10));
@@ -91,7 +83,7 @@ fn a_step_lasts_as_long_as_asked_and_an_append_no_longer_than_its_file() {
         step["extent"] = json!({"kind": "duration", "seconds": seconds});
         step
     };
-    let results = probed(&rig(&job(
+    let results = probed(&probe(&job(
         directory.path(),
         &[lasting("overwrite", 1, 0.2), lasting("append", 1, 60.0), lasting("append", 4, 60.0)],
     )));
@@ -106,7 +98,7 @@ fn what_is_written_depends_on_the_seed_alone() {
         let directory = tempfile::tempdir().unwrap();
         let mut asked = job(directory.path(), &[step("fdatasync", "overwrite", 1, false, 16)]);
         asked["seed"] = json!(seed);
-        assert_eq!(probed(&rig(&asked)).len(), 1);
+        assert_eq!(probed(&probe(&asked)).len(), 1);
         std::fs::read(directory.path().join("overwrite-0")).unwrap()
     };
     let first = written(1);
@@ -116,7 +108,7 @@ fn what_is_written_depends_on_the_seed_alone() {
 
 #[test]
 fn a_directory_that_is_not_there_ends_the_job_with_words() {
-    let output = rig(&job(Path::new("/nowhere/at/all"), &[step("fsync", "overwrite", 1, false, 1)]));
+    let output = probe(&job(Path::new("/nowhere/at/all"), &[step("fsync", "overwrite", 1, false, 1)]));
     assert_eq!(output.status.code(), Some(1));
     let Some(Event::Failed { doing, message }) = events(&output).pop() else { panic!("it must fail") };
     assert_eq!(doing, "preparing /nowhere/at/all");
@@ -128,7 +120,7 @@ fn a_full_disk_ends_the_job_and_says_so() {
     let device = json!({"kind": "device", "path": "/dev/full"});
     let mut asked = job(Path::new("/"), &[step("plain", "overwrite", 1, false, 1)]);
     asked["target"] = device;
-    let output = rig(&asked);
+    let output = probe(&asked);
     assert_eq!(output.status.code(), Some(1));
     let Some(Event::Failed { message, .. }) = events(&output).pop() else { panic!("it must fail") };
     assert!(message.contains("No space left"), "{message}");
@@ -151,7 +143,7 @@ fn what_cannot_be_followed_is_refused_in_one_line() {
         (with("/target", json!({"kind": "device", "path": "/dev/null"})), "pattern"),
         (with("/steps/0/method", json!("pray")), "no ProbeJob"),
     ] {
-        let output = rig(&wrong);
+        let output = probe(&wrong);
         assert_eq!(output.status.code(), Some(2));
         let words = String::from_utf8(output.stderr).unwrap();
         assert!(words.contains(word) && words.lines().count() == 1, "{word}: {words}");

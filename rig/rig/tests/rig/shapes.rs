@@ -1,8 +1,6 @@
 //! The shape of a load on a real database: stages, classes of terminals, sleeping sessions, a session for each transaction.
 
-use crate::common::{
-    check, class_count, commits, count, lasting, load, open_loop, orders, rig, run, succeed, with, Place,
-};
+use crate::common::*;
 use protocol::{RunResult, Tally};
 use serde_json::{json, Value};
 
@@ -24,7 +22,6 @@ fn flat(height: f64) -> Value {
     json!({"from": height, "to": height})
 }
 
-/// What the parts of a result have, the whole has.
 fn assert_adds_up<'a>(result: &RunResult, parts: impl Iterator<Item = &'a Tally> + Clone) {
     let sum = |of: fn(&Tally) -> u64| parts.clone().map(of).sum::<u64>();
     assert_eq!(sum(|tally| tally.counts.committed), result.counts.committed);
@@ -124,10 +121,7 @@ fn what_a_workload_does_not_know_of_a_class_is_refused() {
         let class = json!({"name": "x", "terminals": 1, "pacing": null, "mix": mix, "parameters": parameters});
         let place = Place::new();
         let job = place.job(workload, vec![with_all(run(1, count(1)), &[("classes", json!([class]))])]);
-        let refused = rig(&["job"], job.to_string().as_bytes());
-        assert_eq!(refused.status.code(), Some(2));
-        let words = String::from_utf8(refused.stderr).unwrap();
-        assert!(words.contains(expected), "{words}");
+        assert_refused(&job, expected);
     }
 }
 
@@ -145,10 +139,7 @@ fn stages_and_classes_that_do_not_fit_are_refused() {
     ] {
         let place = Place::new();
         let job = place.job(commits(), vec![with_all(run(1, lasting(1.0)), &fields)]);
-        let refused = rig(&["job"], job.to_string().as_bytes());
-        assert_eq!(refused.status.code(), Some(2));
-        let words = String::from_utf8(refused.stderr).unwrap();
-        assert!(words.contains(expected), "{words}");
+        assert_refused(&job, expected);
     }
 }
 

@@ -45,7 +45,7 @@ impl Place<'_> {
         library.call(|status| unsafe { (library.close_blob)(status, &mut blob) })
     }
 
-    /// Makes a blob of `bytes`; whoever stores its id in a row keeps it.
+    /// Makes a blob of `bytes`; the row that stores its id keeps it.
     pub fn write(&mut self, bytes: &[u8]) -> Outcome<ISC_QUAD> {
         let library = self.library;
         let mut blob: isc_blob_handle = 0;
@@ -70,7 +70,7 @@ impl Place<'_> {
     }
 
     fn given_up(&self, mut blob: isc_blob_handle, status: &Status) -> transaction::SessionError {
-        // SAFETY: the blob is open. What more could be said of it matters less than what went wrong.
+        // SAFETY: the blob is open. What more the status holds matters less than what went wrong.
         self.library.call(|status| unsafe { (self.library.cancel_blob)(status, &mut blob) }).ok();
         self.library.error(status)
     }

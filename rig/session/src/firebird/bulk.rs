@@ -1,10 +1,10 @@
 //! A bulk load by `execute block`: Firebird has no insert of many rows, but a block of many inserts is one call.
 
 use super::Firebird;
-use transaction::{Bulk, Class, Outcome, Session as _, SessionError, Statement, Value};
+use transaction::{ManyRows, Outcome, Session as _};
 
 /// Rows of a block. More of them make an embedded engine slower again; a server is worth the larger block, which saves
-/// round trips. Both are far from the 255 contexts that a request of Firebird 3.0 may have, one for each insert.
+/// round trips. Both are far from the 255 contexts that a request of Firebird 3.0 may have, each insert takes one.
 const ROWS_EMBEDDED: usize = 20;
 const ROWS_REMOTE: usize = 50;
 
@@ -14,87 +14,20 @@ const BLOCK_BYTES: usize = 65_000;
 /// More than this does not wait for a block to be full: blobs may be long.
 const WAITING_BYTES: u64 = 1 << 20;
 
-/// Fills a table in one transaction, which waits for others like any of the session's.
-pub struct Blocks<'a> {
-    session: &'a mut Firebird,
-    columns: usize,
-    one: Statement,
-    many: Statement,
-    /// How many values `many` takes.
-    full: usize,
-    waiting: Vec<Value>,
-    /// The bytes of what waits.
-    bytes: u64,
-    rows: u64,
-}
-
-impl<'a> Blocks<'a> {
-    pub fn begin(session: &'a mut Firebird, table: &str, columns: &[&str]) -> Outcome<Blocks<'a>> {
-        // A parameter takes at most 12 bytes beside its value: a length, a flag for NULL, and both aligned.
-        let sql = format!(
-            "select sum(f.rdb$field_length + 12) from rdb$relation_fields r \
-             join rdb$fields f on f.rdb$field_name = r.rdb$field_source where r.rdb$relation_name = upper('{table}')"
-        );
-        let width = session.rows(&sql)?.first().and_then(|row| row[0].as_i64()).unwrap_or(0) as usize;
-        let wished = if session.remote { ROWS_REMOTE } else { ROWS_EMBEDDED };
-        let rows = rows_of_block(wished, width, block(table, columns, 1).len());
-        let marks = vec!["?"; columns.len()].join(", ");
-        let one = session.prepare(&format!("insert into {table} ({}) values ({marks})", columns.join(", ")))?;
-        let many = session.prepare(&block(table, columns, rows))?;
-        session.begin()?;
-        let full = rows * columns.len();
-        Ok(Blocks {
-            session,
-            columns: columns.len(),
-            one,
-            many,
-            full,
-            waiting: Vec::with_capacity(full),
-            bytes: 0,
-            rows: 0,
-        })
-    }
-
-    /// The engine counts the inserts of a block as it does those of a single statement.
-    fn run(&mut self, statement: Statement, values: usize) -> Outcome<()> {
-        self.rows += self.session.run(statement, &self.waiting[..values], &mut |_| {})?;
-        self.bytes -= self.waiting.drain(..values).map(|value| value.bytes()).sum::<u64>();
-        Ok(())
-    }
-}
-
-impl Bulk for Blocks<'_> {
-    fn row(&mut self, values: &[Value]) -> Outcome<u64> {
-        if values.len() != self.columns {
-            let message = format!("{} values for {} columns", values.len(), self.columns);
-            return Err(SessionError { class: Class::Other, message });
-        }
-        let bytes = values.iter().map(Value::bytes).sum();
-        self.waiting.extend_from_slice(values);
-        self.bytes += bytes;
-        if self.waiting.len() == self.full {
-            self.run(self.many, self.full)?;
-        }
-        while self.bytes > WAITING_BYTES && !self.waiting.is_empty() {
-            self.run(self.one, self.columns)?;
-        }
-        Ok(bytes)
-    }
-
-    fn finish(mut self: Box<Self>) -> Outcome<u64> {
-        while !self.waiting.is_empty() {
-            self.run(self.one, self.columns)?;
-        }
-        self.session.commit()?;
-        Ok(self.rows)
-    }
-}
-
-impl Drop for Blocks<'_> {
-    fn drop(&mut self) {
-        // Nothing to do when it was finished; nobody is left to hear of an error.
-        self.session.rollback().ok();
-    }
+/// Fills a table in one transaction, which waits for others like any of the session's. The engine counts the inserts of a
+/// block as it does those of a single statement.
+pub fn begin<'a>(session: &'a mut Firebird, table: &str, columns: &[&str]) -> Outcome<ManyRows<'a>> {
+    // A parameter takes at most 12 bytes beside its value: a length, a flag for NULL, and both aligned.
+    let sql = format!(
+        "select sum(f.rdb$field_length + 12) from rdb$relation_fields r \
+         join rdb$fields f on f.rdb$field_name = r.rdb$field_source where r.rdb$relation_name = upper('{table}')"
+    );
+    let width = session.rows(&sql)?.first().and_then(|row| row[0].as_i64()).unwrap_or(0) as usize;
+    let wished = if session.remote { ROWS_REMOTE } else { ROWS_EMBEDDED };
+    let rows = rows_of_block(wished, width, block(table, columns, 1).len());
+    let marks = vec!["?"; columns.len()].join(", ");
+    let one = format!("insert into {table} ({}) values ({marks})", columns.join(", "));
+    ManyRows::begin(session, columns.len(), &one, (&block(table, columns, rows), rows), WAITING_BYTES)
 }
 
 /// As many rows as wished, or as the parameters of `width` bytes and the text of `length` bytes a row allow.

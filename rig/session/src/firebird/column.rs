@@ -136,30 +136,30 @@ impl Column {
         let data = row.data(self.slot);
         match self.kind {
             Kind::Whole => *value = Value::Int(i64::from_ne_bytes(first(data))),
-            Kind::Decimal(digits) => put_decimal(text(value), i64::from_ne_bytes(first(data)), digits),
-            Kind::Single => *value = Value::Real(shortest(f32::from_ne_bytes(first(data)))),
+            Kind::Decimal(digits) => put_decimal(value.empty_text(), i64::from_ne_bytes(first(data)), digits),
+            Kind::Single => *value = Value::single(f32::from_ne_bytes(first(data))),
             Kind::Double => *value = Value::Real(f64::from_ne_bytes(first(data))),
-            Kind::Boolean => text(value).push_str(if data[0] == 0 { "false" } else { "true" }),
+            Kind::Boolean => value.empty_text().push_str(if data[0] == 0 { "false" } else { "true" }),
             Kind::Date => put(value, decode_date(i32::from_ne_bytes(first(data)))),
             Kind::Time => put(value, decode_time(u32::from_ne_bytes(first(data)))),
             Kind::Timestamp => {
                 let time = decode_time(u32::from_ne_bytes(first(&data[4..])));
                 put(value, decode_date(i32::from_ne_bytes(first(data))).and_time(time));
             }
-            Kind::Text => text(value).push_str(&String::from_utf8_lossy(varying(data))),
+            Kind::Text => value.empty_text().push_str(&String::from_utf8_lossy(varying(data))),
             Kind::Number => {
                 let written = String::from_utf8_lossy(varying(data));
                 match written.parse() {
                     Ok(whole) => *value = Value::Int(whole),
-                    Err(_) => text(value).push_str(&written),
+                    Err(_) => value.empty_text().push_str(&written),
                 }
             }
-            Kind::Octets => bytes(value).extend_from_slice(varying(data)),
-            Kind::BlobBytes => place.read(quad(data), bytes(value))?,
+            Kind::Octets => value.no_bytes().extend_from_slice(varying(data)),
+            Kind::BlobBytes => place.read(quad(data), value.no_bytes())?,
             Kind::BlobText => {
-                let mut read = std::mem::take(text(value)).into_bytes();
+                let mut read = std::mem::take(value.empty_text()).into_bytes();
                 place.read(quad(data), &mut read)?;
-                *text(value) = String::from_utf8(read)
+                *value.empty_text() = String::from_utf8(read)
                     .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
             }
         }
@@ -184,28 +184,8 @@ fn quad(data: &[u8]) -> ISC_QUAD {
     }
 }
 
-/// The value as an empty text.
-fn text(value: &mut Value) -> &mut String {
-    if !matches!(value, Value::Text(_)) {
-        *value = Value::Text(String::new());
-    }
-    let Value::Text(text) = value else { unreachable!("just made one") };
-    text.clear();
-    text
-}
-
-/// The value as no bytes.
-fn bytes(value: &mut Value) -> &mut Vec<u8> {
-    if !matches!(value, Value::Bytes(_)) {
-        *value = Value::Bytes(Vec::new());
-    }
-    let Value::Bytes(bytes) = value else { unreachable!("just made one") };
-    bytes.clear();
-    bytes
-}
-
 fn put(value: &mut Value, moment: impl std::fmt::Display) {
-    write!(text(value), "{moment}").expect("a String takes everything");
+    write!(value.empty_text(), "{moment}").expect("a String takes everything");
 }
 
 /// A number without its point, written with `digits` behind it.
@@ -214,11 +194,6 @@ fn put_decimal(text: &mut String, number: i64, digits: usize) {
     let all = format!("{:0width$}", number.unsigned_abs(), width = digits + 1);
     let (whole, part) = all.split_at(all.len() - digits);
     write!(text, "{sign}{whole}.{part}").expect("a String takes everything");
-}
-
-/// The number of the fewest digits that is this one.
-fn shortest(number: f32) -> f64 {
-    number.to_string().parse().unwrap_or_else(|_| number.into())
 }
 
 #[cfg(test)]
@@ -238,14 +213,5 @@ mod tests {
             put_decimal(&mut text, number, digits);
             assert_eq!(text, written);
         }
-    }
-
-    #[test]
-    fn a_single_is_as_short_as_it_was_written() {
-        for number in [0.1f32, -2.5e-30, 3.0, f32::MAX] {
-            assert_eq!(shortest(number) as f32, number);
-        }
-        assert_eq!(shortest(0.1), 0.1);
-        assert!(shortest(f32::NAN).is_nan());
     }
 }

@@ -1,4 +1,4 @@
-//! An XSQLDA: what the client library is told of a statement's parameters, or tells of its columns, and where their values
+//! An XSQLDA: what the client library takes of a statement's parameters, or returns of its columns, and where their values
 //! lie. Source: InterBase 6 API Guide, chapter 6.
 
 use rsfbclient_core::ibase::{ISC_SCHAR, SQLDA_VERSION1, XSQLDA, XSQLVAR};
@@ -51,7 +51,6 @@ impl Descriptor {
         Descriptor { area, variables: count.max(1), room: Fixed::zeros(0) }
     }
 
-    /// As the library takes it.
     pub fn pointer(&self) -> *mut XSQLDA {
         self.area.words.cast()
     }

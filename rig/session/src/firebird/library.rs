@@ -11,7 +11,7 @@ use std::ffi::{c_char, c_short, c_uint, c_ushort};
 use std::ptr;
 use transaction::{failed, Class, Outcome, SessionError};
 
-/// What a call answers: how it ended, and what more is to be said of it.
+/// What a call answers: how it ended, and what more is known of it.
 pub type Status = [ISC_STATUS; 20];
 
 macro_rules! functions {

@@ -221,7 +221,7 @@ fn lines(output: &str) -> impl Iterator<Item = &str> {
     output.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// A service that is not to report speaks of what went wrong only; nbackup also of its time and pages, and gbak of pages
+/// A service that is not to report prints what went wrong only; nbackup also of its time and pages, and gbak of pages
 /// that become smaller, which was asked for and is read back.
 fn nothing_wrong(output: &str) -> Outcome<()> {
     let is_notice = |line: &&str| is_nbackups_count(line) || line.contains("Reducing the database page size from");

@@ -48,12 +48,11 @@ pub struct Firebird {
     remote: bool,
     /// What is asked in the transaction that [`Session::hold`] has begun.
     held: Option<Statement>,
-    /// By which others are opened as this one was.
     target: Target,
 }
 
 /// Firebird does not wait for the lock on its database's file, and the lock outlives the last close while another process
-/// has a duplicate of the descriptor: the lab has one for a moment, each time it gives an access hint.
+/// has a duplicate of the descriptor: the lab holds a duplicate for a moment, each time it gives an access hint.
 const LOCKED: &str = "Database already opened with engine instance";
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 
@@ -117,7 +116,7 @@ impl Remote {
 }
 
 impl Target {
-    /// A name and a password have one byte for their length in what the client library is told.
+    /// A name and a password have one byte for their length in what the client library takes.
     fn fits(&self) -> Outcome<()> {
         let password = self.remote.as_ref().map_or("", |remote| &remote.password);
         match [("user", self.user.as_str()), ("password", password)].into_iter().find(|(_, text)| text.len() > 255) {
@@ -393,7 +392,7 @@ impl Session for Firebird {
     fn batch(&mut self, sql: &str) -> Outcome<()> {
         self.apart(|session| {
             if sql.len() > usize::from(u16::MAX) {
-                // The client library is told a length of 16 bits otherwise.
+                // The client library takes a length of 16 bits otherwise.
                 return session.run_once(sql, &mut |_| {}).map(|_| ());
             }
             let transaction = open(&mut session.transaction)?;
@@ -425,7 +424,7 @@ impl Session for Firebird {
     }
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
-        Ok(Box::new(bulk::Blocks::begin(self, table, columns)?))
+        Ok(Box::new(bulk::begin(self, table, columns)?))
     }
 
     fn figures(&mut self) -> Outcome<Vec<(String, i64)>> {
@@ -544,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_refused_and_not_told() {
+    fn what_is_too_long_is_refused_and_not_sent() {
         let mut target = Firebird::samples().pop().unwrap();
         assert!(target.fits().is_ok());
         target.remote.as_mut().unwrap().password = "x".repeat(256);

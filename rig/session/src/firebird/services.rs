@@ -81,7 +81,7 @@ impl Services {
         }
         let mut status: Status = [0; 20];
         let attach = services.function::<Attach>(b"isc_service_attach\0")?;
-        // SAFETY: both texts are as long as is said, and live until the call has returned.
+        // SAFETY: both texts are as long as is given, and live until the call has returned.
         let code = unsafe {
             attach(
                 status.as_mut_ptr(),
@@ -103,7 +103,7 @@ impl Services {
         let start = self.function::<Start>(b"isc_service_start\0")?;
         let length = u16::try_from(request.0.len())
             .map_err(|_| failed(Class::Other, "too many names for one service of Firebird".to_string()))?;
-        // SAFETY: the request is as long as is said, and lives until the call has returned.
+        // SAFETY: the request is as long as is given, and lives until the call has returned.
         let code =
             unsafe { start(status.as_mut_ptr(), &mut self.handle, std::ptr::null_mut(), length, request.0.as_ptr()) };
         self.check(code, &status)?;
@@ -143,7 +143,7 @@ impl Services {
         let mut status: Status = [0; 20];
         let query = self.function::<Query>(b"isc_service_query\0")?;
         answer.fill(0);
-        // SAFETY: what is asked and the room for the answer are as long as is said, and live until the call has returned.
+        // SAFETY: what is asked and the room for the answer are as long as is given, and live until the call has returned.
         let code = unsafe {
             query(
                 status.as_mut_ptr(),

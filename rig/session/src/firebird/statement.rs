@@ -8,7 +8,7 @@ use super::library::Library;
 use rsfbclient_core::ibase::{self, isc_db_handle, isc_stmt_handle, isc_tr_handle, ISC_QUAD};
 use rsfbclient_core::MAX_TEXT_LENGTH;
 use std::ffi::{c_char, CString};
-use transaction::{failed, Class, Outcome, Sink, Value};
+use transaction::{as_many_parameters, failed, Class, Outcome, Sink, Value};
 
 const SQL_DIALECT: u16 = 3;
 const DSQL_CLOSE: u16 = 1;
@@ -164,10 +164,7 @@ impl Prepared {
     }
 
     fn bind(&mut self, place: &mut Place, values: &[Value]) -> Outcome<()> {
-        let (wanted, given) = (self.wanted.len(), values.len());
-        if wanted != given {
-            return Err(failed(Class::Other, format!("{given} parameters for {wanted}: {}", self.sql)));
-        }
+        as_many_parameters(self.wanted.len(), values, &self.sql)?;
         for (number, (value, parameter)) in values.iter().zip(&self.wanted).enumerate() {
             bind(place, &mut self.parameters, number, value, parameter)?;
         }
@@ -251,7 +248,7 @@ pub fn begun(library: &Library, database: &mut isc_db_handle, sql: &str) -> Outc
     Ok(transaction)
 }
 
-/// A text as the library takes it: up to 64 KiB its length is told, beyond that (Firebird 3.0 and newer) it ends with a zero.
+/// A text as the library takes it: up to 64 KiB its length is given, beyond that (Firebird 3.0 and newer) it ends with a zero.
 fn terminated(sql: &str) -> Outcome<(CString, u16)> {
     let text = CString::new(sql).map_err(|_| failed(Class::Other, "a statement has a zero byte in it".to_string()))?;
     Ok((text, u16::try_from(sql.len()).unwrap_or(0)))
@@ -323,7 +320,6 @@ fn drop_handle(library: &Library, mut handle: isc_stmt_handle) {
     library.call(|status| unsafe { (library.free)(status, &mut handle, DSQL_DROP) }).ok();
 }
 
-/// What the library answers to the question for one item.
 fn info(library: &Library, handle: &mut isc_stmt_handle, item: u8) -> Outcome<[u8; 64]> {
     let mut answer = [0u8; 64];
     // SAFETY: the statement is prepared; question and answer have so many bytes.
@@ -368,7 +364,7 @@ fn records(answer: &[u8]) -> Outcome<u64> {
     Err(unknown_info())
 }
 
-/// Told from the text: to Firebird `insert ... select` is of the same kind.
+/// Read from the text: to Firebird `insert ... select` is of the same kind.
 fn inserts_one_row(sql: &str) -> bool {
     let words: Vec<_> = sql.split_whitespace().map(str::to_lowercase).collect();
     words.starts_with(&["insert".to_string(), "into".to_string()])

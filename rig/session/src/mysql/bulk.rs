@@ -1,13 +1,15 @@
 //! A bulk load by `LOAD DATA LOCAL INFILE`, whose file is made here as the server reads it.
 
 use super::{put_query, Mysql};
-use transaction::{failed, garbled, wait, Bulk, Class, Outcome, Request, Session as _, SessionError, Statement, Value};
+use transaction::{as_many_values, failed, garbled, Bulk, Class, ManyRows, Outcome, Session as _, Value};
 use wire_mysql::{put_field, put_hexadecimal, refusal, Answer, Form, HEAD};
 
 /// The file goes in packets of this size: MySQL 5.5 takes a megabyte at most.
 const PACKET: usize = 128 * 1024;
 /// What is longer is sent in parts.
 const LONG: usize = 512 * 1024;
+/// How many rows one insert writes, where no file is admitted.
+const ROWS: usize = 100;
 
 /// What a server says that admits no local file, after its error number: MySQL up to 5.7, MySQL 8, MariaDB.
 const NOT_ADMITTED: [&str; 3] = ["(error 1148)", "(error 3948)", "(error 4166)"];
@@ -29,13 +31,18 @@ pub fn begin<'a>(session: &'a mut Mysql, table: &str, columns: &[&str]) -> Outco
             Ok(Box::new(Infile { session, forms, packet, ended: false }))
         }
         Err(error) if NOT_ADMITTED.iter().any(|ending| error.message.ends_with(ending)) => {
-            Ok(Box::new(Inserts::begin(session, table, columns)?))
+            let marks = format!("({})", vec!["?"; columns.len()].join(", "));
+            let sql = |rows| {
+                format!("insert into {table} ({}) values {}", columns.join(", "), vec![&*marks; rows].join(", "))
+            };
+            // Many long rows would be more than the server takes at once.
+            Ok(Box::new(ManyRows::begin(session, columns.len(), &sql(1), (&sql(ROWS), ROWS), LONG as u64)?))
         }
         Err(error) => Err(error),
     }
 }
 
-/// The statement that asks for a file. Such are the rules of a file when nothing is said of them, but for its characters. Bytes
+/// The statement that asks for a file. Such are the rules of a file when the statement names none, but for its characters. Bytes
 /// are no characters, and bits would be taken for those that the digits are made of.
 fn file_sql(table: &str, columns: &[&str], forms: &[Form]) -> String {
     let (mut fields, mut set) = (Vec::new(), Vec::new());
@@ -118,7 +125,7 @@ impl Infile<'_> {
 
 impl Bulk for Infile<'_> {
     fn row(&mut self, values: &[Value]) -> Outcome<u64> {
-        as_many(self.forms.len(), values)?;
+        as_many_values(self.forms.len(), values)?;
         let out = &mut self.session.wire.packets.out;
         let mut bytes = 0;
         for (position, value) in values.iter().enumerate() {
@@ -149,77 +156,5 @@ impl Drop for Infile<'_> {
             // There is no way to break off but to end the file early; nobody is left to hear of an error.
             self.end().ok();
         }
-    }
-}
-
-/// How many rows one insert writes.
-const ROWS: usize = 100;
-
-struct Inserts<'a> {
-    session: &'a mut Mysql,
-    columns: usize,
-    one: Statement,
-    many: Statement,
-    waiting: Vec<Value>,
-    /// The bytes of what waits.
-    bytes: u64,
-    rows: u64,
-}
-
-impl<'a> Inserts<'a> {
-    fn begin(session: &'a mut Mysql, table: &str, columns: &[&str]) -> Outcome<Inserts<'a>> {
-        let marks = format!("({})", vec!["?"; columns.len()].join(", "));
-        let sql =
-            |rows| format!("insert into {table} ({}) values {}", columns.join(", "), vec![&*marks; rows].join(", "));
-        let (one, many) = (session.prepare(&sql(1))?, session.prepare(&sql(ROWS))?);
-        wait(session, Request::Begin, &mut |_| {})?;
-        let waiting = Vec::with_capacity(ROWS * columns.len());
-        Ok(Inserts { session, columns: columns.len(), one, many, waiting, bytes: 0, rows: 0 })
-    }
-
-    fn run(&mut self, statement: Statement, values: usize) -> Outcome<()> {
-        let request = Request::Run(statement, &self.waiting[..values]);
-        self.rows += wait(self.session, request, &mut |_| {})?;
-        self.bytes -= self.waiting.drain(..values).map(|value| value.bytes()).sum::<u64>();
-        Ok(())
-    }
-}
-
-impl Bulk for Inserts<'_> {
-    fn row(&mut self, values: &[Value]) -> Outcome<u64> {
-        as_many(self.columns, values)?;
-        let bytes = values.iter().map(Value::bytes).sum();
-        self.waiting.extend_from_slice(values);
-        self.bytes += bytes;
-        if self.waiting.len() == ROWS * self.columns {
-            self.run(self.many, self.waiting.len())?;
-        }
-        // Many long rows would be more than the server takes at once.
-        while self.bytes > LONG as u64 && !self.waiting.is_empty() {
-            self.run(self.one, self.columns)?;
-        }
-        Ok(bytes)
-    }
-
-    fn finish(mut self: Box<Self>) -> Outcome<u64> {
-        while !self.waiting.is_empty() {
-            self.run(self.one, self.columns)?;
-        }
-        wait(self.session, Request::Commit, &mut |_| {})?;
-        Ok(self.rows)
-    }
-}
-
-impl Drop for Inserts<'_> {
-    fn drop(&mut self) {
-        // Nothing to do when it was finished; nobody is left to hear of an error.
-        wait(self.session, Request::Rollback, &mut |_| {}).ok();
-    }
-}
-
-fn as_many(columns: usize, values: &[Value]) -> Outcome<()> {
-    match values.len() {
-        given if given == columns => Ok(()),
-        given => Err(SessionError { class: Class::Other, message: format!("{given} values for {columns} columns") }),
     }
 }

@@ -1,16 +1,15 @@
-//! The connection: packets there and back. What the server says is read in place, as it comes, because it is on the
+//! The connection and its login: packets there and back. What the server says is read in place, as it comes: it is on the
 //! measured path.
 
 use crate::socket::Socket;
 use crate::tls::Tls;
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::task::{ready, Poll};
 use transaction::{Outcome, SessionError};
-use wire_mysql::Packets;
+use wire_mysql::{Asked, Login, Manner, Packets, Reach};
 
 pub struct Wire {
-    socket: Socket,
+    pub socket: Socket,
     /// Nobody can listen in: the socket does not leave this machine, or it is encrypted.
     pub private: bool,
     pub packets: Packets,
@@ -36,15 +35,6 @@ impl Wire {
         self.socket.encrypt(tls, host)?;
         self.private = true;
         Ok(())
-    }
-
-    /// See [`Socket::opened`].
-    pub fn opened(&mut self) {
-        self.socket.opened();
-    }
-
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.socket.descriptor()
     }
 
     /// Sends what is in the packets' `out`; see [`Socket::send`].
@@ -98,4 +88,46 @@ impl Wire {
     fn lose(&mut self, why: SessionError) -> SessionError {
         self.lost.get_or_insert(why).clone()
     }
+}
+
+/// Logs in, by whatever way the server asks for that is known here; `tls` is what the session asks for, and the name of
+/// the server's host. None: the server asks for the password itself, and somebody may listen in.
+pub fn log_in(
+    wire: &mut Wire,
+    database: &str,
+    user: &str,
+    password: Option<&str>,
+    tls: Option<(&Tls, &str)>,
+) -> Outcome<Option<Manner>> {
+    let reach = match tls {
+        Some((tls, _)) => Reach::Tls { known: tls.identity.is_some() },
+        None if wire.private => Reach::Socket,
+        None => Reach::Open,
+    };
+    let mut login = Login::new(database, user, password, reach)?;
+    let greeting = next(wire)?;
+    if let Some((tls, host)) = tls {
+        let request = login.ask_for_tls(&greeting)?;
+        wire.packets.packet(|out| out.extend(request))?;
+        wire.encrypt(tls, host)?;
+    }
+    let hello = login.answer_greeting(&greeting)?;
+    wire.packets.packet(|out| out.extend(hello))?;
+    loop {
+        let asked = next(wire)?;
+        match login.answer(&asked)? {
+            Asked::Proof(proof) => wire.packets.packet(|out| out.extend(proof))?,
+            Asked::Nothing => {}
+            Asked::In(manner) => {
+                wire.socket.opened();
+                return Ok(Some(manner));
+            }
+            Asked::Private => return Ok(None),
+        }
+    }
+}
+
+/// Sends what is to be sent and waits for the next packet.
+fn next(wire: &mut Wire) -> Outcome<Vec<u8>> {
+    wire.converse(|content| Ok(Some(content.to_vec())))
 }

@@ -5,23 +5,22 @@
 
 mod bulk;
 mod connection;
-mod login;
 #[cfg(test)]
 mod tests;
 
 use crate::engine::Engine;
 use crate::tls::Tls;
-use connection::Wire;
+use connection::{log_in, Wire};
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use transaction::{
-    as_many_as_parts, failed, garbled, joined, not_alone, Bulk, Class, Dialect, Outcome, Procedures, Request, Session,
-    Sink, Statement, Value,
+    as_many_as_parts, as_many_parameters, failed, garbled, joined, not_alone, Bulk, Class, Dialect, Outcome,
+    Procedures, Request, Session, Sink, Statement, Value,
 };
 use wire_mysql::{
-    as_many, column_name, command, only_private, put_parameters, refusal, too_long, Answer, Column, Form, Manner,
-    Reader, AUTOCOMMIT, IN_TRANSACTION,
+    column_name, command, only_private, put_parameters, refusal, too_long, Answer, Column, Form, Manner, Reader,
+    AUTOCOMMIT, IN_TRANSACTION,
 };
 
 pub struct Mysql {
@@ -31,9 +30,9 @@ pub struct Mysql {
     /// The statement whose answer is pending, and what has come of it.
     asked: Statement,
     answer: Answer,
-    /// A transaction is open, as the server last said.
+    /// A transaction is open, as the server last reported.
     open: bool,
-    /// What is asked outside a transaction is committed, as the server last said.
+    /// What is asked outside a transaction is committed, as the server last reported.
     autocommit: bool,
     /// The longest packet that the server takes; asked for before the first that it might not.
     packet_max: Option<usize>,
@@ -116,14 +115,14 @@ impl Engine for Mysql {
     type Target = Target;
 
     fn open(Target { host, port, user, password, database, setup, tls, socket }: &Target) -> Outcome<Mysql> {
-        let log_in = |wire: &mut Wire, tls| login::log_in(wire, database, user, password.as_deref(), tls);
+        let enter = |wire: &mut Wire, tls| log_in(wire, database, user, password.as_deref(), tls);
         let tls = tls.as_ref().map(|tls| (tls, host.as_str()));
         let mut wire = Wire::connect(host, *port)?;
-        let mut manner = log_in(&mut wire, tls)?;
+        let mut manner = enter(&mut wire, tls)?;
         if let (None, Some(socket)) = (manner, socket) {
-            log_in(&mut Wire::connect(socket, 0)?, None)?;
+            enter(&mut Wire::connect(socket, 0)?, None)?;
             wire = Wire::connect(host, *port)?;
-            manner = log_in(&mut wire, tls)?;
+            manner = enter(&mut wire, tls)?;
         }
         Mysql::over(wire, manner.ok_or_else(only_private)?, setup)
     }
@@ -162,7 +161,7 @@ impl Mysql {
     /// Writes a statement's execution.
     fn ask(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
         let prepared = &mut self.statements[statement.0];
-        as_many(prepared.parameters, parameters, &prepared.sql)?;
+        as_many_parameters(prepared.parameters, parameters, &prepared.sql)?;
         self.asked = statement;
         self.answer = Answer::to(prepared.handle.is_some());
         let Some(handle) = prepared.handle else { return put_query(&mut self.wire, &prepared.sql) };
@@ -206,7 +205,6 @@ impl Mysql {
         Ok((answer, columns))
     }
 
-    /// How the columns of a query are written into a file.
     fn forms(&mut self, sql: &str) -> Outcome<Vec<Form>> {
         let (_, columns) = self.query(sql, &mut |_| {})?;
         Ok(columns.into_iter().map(Column::form).collect())
@@ -216,7 +214,7 @@ impl Mysql {
 #[cfg(test)]
 pub fn log_in_over(socket: crate::socket::Socket, tls: Option<&Tls>) -> Outcome<()> {
     let tls = tls.map(|tls| (tls, "localhost"));
-    login::log_in(&mut Wire::over(socket, false), "bench", "me", Some("secret"), tls).map(|_| ())
+    log_in(&mut Wire::over(socket, false), "bench", "me", Some("secret"), tls).map(|_| ())
 }
 
 fn put_query(wire: &mut Wire, sql: &str) -> Outcome<()> {
@@ -313,7 +311,7 @@ impl Session for Mysql {
         self.open
     }
 
-    /// Those of what a procedure answers are told when it runs, and not here.
+    /// Those of what a procedure answers come when it runs, and not here.
     fn columns(&mut self, statement: Statement) -> Vec<String> {
         self.statements[statement.0].names.clone()
     }
@@ -368,7 +366,7 @@ impl Session for Mysql {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.wire.descriptor())
+        Some(self.wire.socket.descriptor())
     }
 
     /// At other levels than this one the server passes over `with consistent snapshot`.

@@ -90,7 +90,7 @@ fn greeting(capabilities: u64, plugin: &str) -> Vec<u8> {
     content
 }
 
-/// All that is said until a session is open.
+/// All that is exchanged until a session is open.
 fn opening(capabilities: u64) -> Vec<u8> {
     let mut bytes = packet(0, &greeting(capabilities, "mysql_native_password"));
     bytes.extend(packet(2, &ok(0, AUTOCOMMIT, 0)));
@@ -106,7 +106,7 @@ fn session(capabilities: u64) -> (Mysql, UnixStream) {
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&opening(capabilities)).unwrap();
     let mut wire = Wire::over(Socket::over(ours).unwrap(), true);
-    let manner = login::log_in(&mut wire, "bench", "me", Some("secret"), None).unwrap().unwrap();
+    let manner = connection::log_in(&mut wire, "bench", "me", Some("secret"), None).unwrap().unwrap();
     let session = Mysql::over(wire, manner, &[]).unwrap();
     asked(&mut server);
     (session, server)
@@ -392,7 +392,7 @@ fn a_statement_alone_is_one_round_trip_and_committed() {
     assert_eq!(exchange(&mut session, &mut server, alone, &ok(1, AUTOCOMMIT, 0)).unwrap(), 1);
     let together = asked(&mut server);
     exchange(&mut session, &mut server, Request::Run(statement, &values), &ok(1, AUTOCOMMIT, 0)).unwrap();
-    // The types are not said again.
+    // The types are not sent again.
     assert_eq!(asked(&mut server)[15..].len() + 4, together[15..].len());
 
     exchange(&mut session, &mut server, Request::Begin, &ok(0, AUTOCOMMIT | IN_TRANSACTION, 0)).unwrap();
@@ -418,7 +418,7 @@ fn what_looks_like_a_parameter_is_counted_by_the_server() {
 
 // ------------------------------------------------------------------------------------------------------ logging in
 
-/// Logs in on a server that says `contents` after its greeting; answers what the session said and how it ended.
+/// Logs in on a server that sends `contents` after its greeting; answers what the session sent and how it ended.
 fn log_in(private: bool, plugin: &str, contents: &[Vec<u8>]) -> (Vec<u8>, Outcome<Option<Manner>>) {
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&packet(0, &greeting(DEPRECATE_EOF, plugin))).unwrap();
@@ -426,7 +426,7 @@ fn log_in(private: bool, plugin: &str, contents: &[Vec<u8>]) -> (Vec<u8>, Outcom
     let numbered = contents.iter().enumerate();
     numbered.for_each(|(position, content)| server.write_all(&packet(2 * position as u8 + 2, content)).unwrap());
     let mut wire = Wire::over(Socket::over(ours).unwrap(), private);
-    let ended = login::log_in(&mut wire, "bench", "me", Some("secret"), None);
+    let ended = connection::log_in(&mut wire, "bench", "me", Some("secret"), None);
     (asked(&mut server), ended)
 }
 
@@ -466,7 +466,8 @@ fn a_password_goes_in_clear_only_where_nobody_can_listen() {
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&packet(0, &greeting(0, plugin))).unwrap();
     server.write_all(&packets(2, &[vec![1, 3], ok(0, AUTOCOMMIT, 0)])).unwrap();
-    login::log_in(&mut Wire::over(Socket::over(ours).unwrap(), false), "bench", "me", Some("secret"), None).unwrap();
+    connection::log_in(&mut Wire::over(Socket::over(ours).unwrap(), false), "bench", "me", Some("secret"), None)
+        .unwrap();
 }
 
 // ------------------------------------------------------------------------------------------------------ bulk loads
@@ -474,7 +475,7 @@ fn a_password_goes_in_clear_only_where_nobody_can_listen() {
 const FILE_ASKED_FOR: &[u8] = b"\xfbrows";
 
 /// What the server answers to the question for the table's columns.
-fn columns_told(columns: &[Vec<u8>]) -> Vec<u8> {
+fn columns_sent(columns: &[Vec<u8>]) -> Vec<u8> {
     let eof = end(false, AUTOCOMMIT);
     let contents = [&[vec![columns.len() as u8]][..], columns, &[eof.clone(), eof]].concat();
     packets(1, &contents)
@@ -483,7 +484,7 @@ fn columns_told(columns: &[Vec<u8>]) -> Vec<u8> {
 #[test]
 fn a_file_is_made_as_the_server_reads_it() {
     let (mut session, mut server) = session(0);
-    server.write_all(&columns_told(&[column(LONGLONG), column(STRING)])).unwrap();
+    server.write_all(&columns_sent(&[column(LONGLONG), column(STRING)])).unwrap();
     server.write_all(&packet(1, FILE_ASKED_FOR)).unwrap();
     let mut bulk = session.bulk("t", &["a", "b"]).unwrap();
     assert!(asked(&mut server).ends_with(b"load data local infile 'rows' into table t character set utf8mb4 (a, b)"));
@@ -502,7 +503,7 @@ fn bytes_and_bits_go_into_a_file_so_that_they_are_none_of_its_characters() {
     let mut bytes = column(252);
     let length = bytes.len();
     bytes[length - 12] = 63; // the character set binary
-    server.write_all(&columns_told(&[column(LONGLONG), bytes, column(16)])).unwrap();
+    server.write_all(&columns_sent(&[column(LONGLONG), bytes, column(16)])).unwrap();
     server.write_all(&packet(1, FILE_ASKED_FOR)).unwrap();
     let mut bulk = session.bulk("t", &["a", "b", "c"]).unwrap();
     let sql = "character set utf8mb4 (a, @x1, @x2) set b = unhex(@x1), c = cast(@x2 as unsigned)";
@@ -529,7 +530,7 @@ fn bytes_and_bits_go_into_a_file_so_that_they_are_none_of_its_characters() {
 #[test]
 fn rows_that_were_cut_to_fit_are_an_error() {
     let (mut session, mut server) = session(0);
-    server.write_all(&columns_told(&[column(LONGLONG)])).unwrap();
+    server.write_all(&columns_sent(&[column(LONGLONG)])).unwrap();
     server.write_all(&packet(1, FILE_ASKED_FOR)).unwrap();
     let bulk = session.bulk("t", &["a"]).unwrap();
     server.write_all(&packet(3, &ok(2, AUTOCOMMIT, 1))).unwrap();
@@ -545,7 +546,7 @@ fn rows_that_were_cut_to_fit_are_an_error() {
 #[test]
 fn a_load_that_is_dropped_leaves_a_session_that_works() {
     let (mut session, mut server) = session(0);
-    server.write_all(&columns_told(&[column(LONGLONG)])).unwrap();
+    server.write_all(&columns_sent(&[column(LONGLONG)])).unwrap();
     server.write_all(&packet(1, FILE_ASKED_FOR)).unwrap();
     let mut bulk = session.bulk("t", &["a"]).unwrap();
     bulk.row(&[Int(1)]).unwrap();

@@ -1,22 +1,20 @@
-//! The connection: messages there and back. What the server says is read in place, as it comes, because it is on the
+//! The connection and its login: messages there and back. What the server says is read in place, as it comes: it is on the
 //! measured path.
 
 use crate::socket::Socket;
 use crate::tls::Tls;
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::task::{ready, Poll};
 use transaction::{failed, garbled, Class, Outcome, SessionError};
-use wire_postgres::{message, refusal, HEAD, TLS_REQUEST};
+use wire_postgres::{message, put_startup, refusal, Binding, Secrets, HEAD, TLS_REQUEST};
 
 pub struct Wire {
-    socket: Socket,
-    /// What is to be sent next.
+    pub socket: Socket,
     pub out: Vec<u8>,
     refused: Option<SessionError>,
     /// Why nothing can be asked any more.
     lost: Option<SessionError>,
-    /// A transaction is open, as the server last said.
+    /// A transaction is open, as the server last reported.
     pub open: bool,
 }
 
@@ -44,7 +42,7 @@ impl Wire {
         Wire { socket, out: Vec::with_capacity(4096), refused: None, lost: None, open: false }
     }
 
-    /// Asks the server at `host` for TLS, before anything else is said, and goes over to it.
+    /// Asks the server at `host` for TLS, before anything else is sent, and goes over to it.
     pub fn encrypt(&mut self, tls: &Tls, host: &str) -> Outcome<()> {
         self.socket.send(&TLS_REQUEST);
         match self.socket.next_byte()? {
@@ -56,24 +54,6 @@ impl Wire {
             b'E' => self.converse(|_, _| Ok(())).and(Err(garbled())),
             _ => Err(garbled()),
         }
-    }
-
-    /// By what a password's proof is bound to the connection; none without TLS.
-    pub fn end_point(&self) -> Option<Vec<u8>> {
-        self.socket.end_point()
-    }
-
-    pub fn wait(&self) -> Outcome<()> {
-        self.socket.wait()
-    }
-
-    /// See [`Socket::opened`].
-    pub fn opened(&mut self) {
-        self.socket.opened();
-    }
-
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.socket.descriptor()
     }
 
     /// Fails when an earlier request has lost the server.
@@ -110,7 +90,7 @@ impl Wire {
         loop {
             match self.answers(&mut each) {
                 Poll::Ready(outcome) => return outcome,
-                Poll::Pending => self.wait()?,
+                Poll::Pending => self.socket.wait()?,
             }
         }
     }
@@ -139,12 +119,50 @@ impl Wire {
         Ok(ended)
     }
 
-    /// Nothing can be asked any more; what the server said last tells better why.
+    /// Nothing can be asked any more; the server's last message shows better why.
     fn lose(&mut self, why: SessionError) -> SessionError {
         let mut why = self.refused.take().unwrap_or(why);
         if !why.class.is_final() {
             why.class = Class::Connection;
         }
         self.lost.get_or_insert(why).clone()
+    }
+}
+
+/// Logs in by whatever way the server asks for: trust, a password in clear text, MD5 or SCRAM, bound to the connection
+/// where that is encrypted.
+pub fn log_in(wire: &mut Wire, database: &str, user: &str, password: Option<&str>) -> Outcome<()> {
+    put_startup(&mut wire.out, database, user)?;
+    let binding = match wire.socket.end_point() {
+        Some(end_point) => Binding::To(end_point),
+        None => Binding::Unknown,
+    };
+    let mut secrets = Secrets::new(user, password, binding);
+    loop {
+        // The server falls silent after each challenge: that is the only way out before it is ready.
+        let mut answer = None;
+        let mut challenged = false;
+        wire.send()?;
+        let ended = loop {
+            let heard = wire.answers(|tag, body| {
+                if tag == b'R' {
+                    answer = secrets.answer(body)?;
+                    challenged = answer.is_some();
+                }
+                Ok(())
+            });
+            match heard {
+                Poll::Ready(outcome) => break Some(outcome?),
+                Poll::Pending if challenged => break None,
+                Poll::Pending => wire.socket.wait()?,
+            }
+        };
+        match (ended, answer) {
+            (None, Some(answer)) => wire.out.extend(answer),
+            _ => {
+                wire.socket.opened();
+                return Ok(());
+            }
+        }
     }
 }

@@ -53,7 +53,6 @@ impl<'a> Copy<'a> {
         Ok(())
     }
 
-    /// Ends the binary COPY and goes on with text.
     fn go_on_with_text(&mut self) -> Outcome<()> {
         self.taken = self.complete()?;
         self.binary = false;
@@ -77,7 +76,7 @@ impl<'a> Copy<'a> {
         if !wire.send()? {
             return Ok(());
         }
-        // It speaks before the end only to refuse: whatever else is sent it would pass over.
+        // It answers before the end only to refuse: what else is sent it would pass over.
         match wire.answers(|_, _| Ok(())) {
             Poll::Pending => Ok(()),
             Poll::Ready(ended) => {

@@ -5,18 +5,17 @@
 
 mod connection;
 mod copy;
-mod login;
 
 use crate::engine::Engine;
 use crate::tls::Tls;
-use connection::{Ended, Wire};
+use connection::{log_in, Ended, Wire};
 use copy::Copy;
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use transaction::{
-    as_many_as_parts, failed, garbled, joined, not_alone, Bulk, Class, Dialect, NumberedSink, Outcome, Procedures,
-    Request, Session, SessionError, Sink, Statement, Value,
+    as_many_as_parts, as_many_parameters, failed, garbled, joined, not_alone, Bulk, Class, Dialect, NumberedSink,
+    Outcome, Procedures, Request, Session, SessionError, Sink, Statement, Value,
 };
 use wire_postgres::{affected, columns, numbered, parameter_types, put_prepare, put_query, read_row, Prepared, TEXT};
 
@@ -112,7 +111,7 @@ impl Engine for Postgres {
         if let Some(tls) = tls {
             wire.encrypt(tls, host)?;
         }
-        login::log_in(&mut wire, database, user, password.as_deref())?;
+        log_in(&mut wire, database, user, password.as_deref())?;
         let mut session = Postgres {
             wire,
             pipeline: *pipeline,
@@ -157,7 +156,7 @@ pub fn log_in_over(socket: crate::socket::Socket, tls: Option<&Tls>) -> Outcome<
     if let Some(tls) = tls {
         wire.encrypt(tls, "localhost")?;
     }
-    login::log_in(&mut wire, "bench", "me", Some("secret"))
+    log_in(&mut wire, "bench", "me", Some("secret"))
 }
 
 impl Postgres {
@@ -165,13 +164,7 @@ impl Postgres {
     fn ask(&mut self, asked: Asked, parameters: &[Value]) -> Outcome<()> {
         let statement = asked.statement;
         let prepared = &self.statements[statement.0];
-        let (wanted, given) = (prepared.parameters.len(), parameters.len());
-        if wanted != given {
-            return Err(failed(
-                Class::Other,
-                format!("{given} parameters for {wanted}: {}", self.texts[statement.0].0),
-            ));
-        }
+        as_many_parameters(prepared.parameters.len(), parameters, &self.texts[statement.0].0)?;
         if !prepared.put_integers(parameters, &mut self.wire.out) {
             prepared.put(parameters, &mut self.wire.out)?;
         }
@@ -204,7 +197,7 @@ impl Postgres {
             self.wire.out.extend(SYNC);
             self.wire.send()?;
             while self.resume(&mut |_| {})?.is_pending() {
-                self.wire.wait()?;
+                self.wire.socket.wait()?;
             }
         }
         let name = format!("s{}", self.statements.len());
@@ -232,7 +225,6 @@ impl Postgres {
         }
     }
 
-    /// The types of a query's columns.
     fn column_types(&mut self, sql: &str) -> Outcome<Vec<u32>> {
         let statement = self.prepare(sql)?;
         Ok(self.statements[statement.0].columns.clone())
@@ -364,7 +356,7 @@ impl Session for Postgres {
             }
             Request::Rollback => (ROLLBACK, nothing, false),
             Request::Alone(..) if self.wire.open || !self.asked.is_empty() => return Poll::Ready(Err(not_alone())),
-            // Sent at once with its own Sync, which ends its transaction: whoever asks hears that it is committed.
+            // Sent at once with its own Sync, which ends its transaction: its caller knows that it is committed.
             Request::Alone(statement, parameters) => (statement, parameters, false),
             Request::Run(statement, parameters) | Request::Later(statement, parameters) => {
                 (statement, parameters, false)
@@ -429,7 +421,7 @@ impl Session for Postgres {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.wire.descriptor())
+        Some(self.wire.socket.descriptor())
     }
 
     /// With its first query a transaction at this level takes the snapshot that it keeps (PostgreSQL's manual, 13.2.2).

@@ -66,13 +66,11 @@ impl Connection {
         Ok(self.statements.len() - 1)
     }
 
-    /// How many parameters a prepared statement has.
     pub fn parameters(&self, number: usize) -> usize {
         // SAFETY: the statement is prepared.
         unsafe { (self.sqlite.0.bind_parameter_count)(self.statements[number].prepared) as usize }
     }
 
-    /// The names of the columns that a prepared statement answers.
     pub fn columns(&self, number: usize) -> Vec<String> {
         let Statement { prepared, columns, .. } = self.statements[number];
         // SAFETY: the statement is prepared and has this column. The name is copied before the next call may change it; it
@@ -85,7 +83,6 @@ impl Connection {
         self.run_to_end(&self.statements[number], parameters, row)
     }
 
-    /// Runs a statement once.
     pub fn run_once(&mut self, sql: &str, row: Sink) -> Outcome<u64> {
         let statement = self.prepared(sql, 0)?;
         let ran = self.run_to_end(&statement, &[], row);
@@ -175,7 +172,6 @@ impl Connection {
         }
     }
 
-    /// A value of the row at which the statement stands.
     fn value(&self, prepared: *mut Prepared, column: c_int) -> Value {
         let sqlite = self.sqlite.0;
         // SAFETY: the statement stands at a row that has this column. What `column_blob` answers is there until the next
@@ -210,7 +206,7 @@ impl Connection {
         Err(self.error(result))
     }
 
-    /// What the last call said, which answered `result`.
+    /// The message of the last call, which answered `result`.
     fn error(&self, result: c_int) -> SessionError {
         let message = if self.database.is_null() {
             self.sqlite.words(result)

@@ -82,7 +82,6 @@ functions! {
 pub struct Sqlite(pub &'static Functions);
 
 impl Sqlite {
-    /// The one that is linked into the rig.
     pub fn linked() -> Sqlite {
         Sqlite(&LINKED)
     }

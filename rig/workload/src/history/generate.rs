@@ -1,7 +1,7 @@
 //! The history of one terminal, and the model beside it: pure.
 //!
 //! A seed and a terminal's number fix all of its transactions, in their order, with those that it rolls back. So the state
-//! after its commit number `n` follows from these three alone, whatever the other terminals do, and whoever knows the
+//! after its commit number `n` follows from these three alone, whatever the other terminals do, and a reader who knows the
 //! number of the last commit knows every row that must be there.
 
 use crate::common::{letters, mixed};
@@ -212,7 +212,6 @@ pub enum Change {
     IntoColumn(u64, u64),
 }
 
-/// One transaction.
 #[derive(Debug, Clone)]
 pub struct Step {
     pub kind: Part,
@@ -238,7 +237,6 @@ pub enum Fate {
     RolledBack,
     /// By the commit of this number, to a savepoint.
     TakenBack(u64),
-    /// There is no such change.
     Unknown,
 }
 
@@ -350,12 +348,10 @@ impl History {
         }
     }
 
-    /// What a row's text must be.
     pub fn text(&self, id: u64, row: &Row) -> String {
         letters(self.stamp(id, row), row.text as usize)
     }
 
-    /// What its body must be.
     pub fn body(&self, id: u64, row: &Row) -> Option<Vec<u8>> {
         let length = row.body? as usize;
         let mut bytes = letters(!self.stamp(id, row), length).into_bytes();
@@ -393,7 +389,6 @@ impl State {
         self.uniques.insert(row.uniq);
     }
 
-    /// A row under a key that no row has.
     fn fresh(&self, lot: &mut Lot, settings: &Settings, terminal: u64, version: u64, long: bool) -> (u64, Row) {
         let key = |lot: &mut Lot| lot.below(settings.size() * KEYS_PER_ROW) * settings.terminals + terminal;
         let id = lot.until(key, |id| !self.rows.contains_key(id));

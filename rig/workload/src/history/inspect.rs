@@ -37,7 +37,6 @@ const ENTRIES: &str = "in the entries of the index of grp";
 /// The columns of a row that every path answers: id, owner, version, grp, uniq.
 type Short = [Option<i64>; 5];
 
-/// What was read.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// By terminal: commits and seed.
@@ -64,7 +63,6 @@ fn numbers<const N: usize>(row: &[Value]) -> [Option<i64>; N] {
     std::array::from_fn(|place| row.get(place).and_then(|value| value.as_i64()))
 }
 
-/// Commits and seed of each terminal.
 pub fn counters(session: &mut dyn Session) -> Outcome<BTreeMap<u64, (i64, i64)>> {
     counted(session, "select id, commits, seed from history_terminals")
 }
@@ -291,7 +289,6 @@ struct Comparing<'a> {
 }
 
 impl<'a> Comparing<'a> {
-    /// The model of who owns the row of this id.
     fn model(&self, id: i64) -> Option<(usize, &'a History)> {
         let terminal = u64::try_from(id).ok()? as usize % self.models.len();
         Some((terminal, &self.models[terminal]))
@@ -377,8 +374,8 @@ impl<'a> Comparing<'a> {
 
     /// Every other path must find what the natural scan finds.
     fn by_paths(&mut self, found: &Found) {
-        for one in &found.differing {
-            self.paths.add(|| one.clone());
+        for what in &found.differing {
+            self.paths.add(|| what.clone());
         }
         let natural: Vec<Short> = found.natural.iter().map(|(short, ..)| *short).collect();
         for (name, rows) in &found.paths {
@@ -453,7 +450,6 @@ impl<'a> Comparing<'a> {
         }
     }
 
-    /// Indexes and columns of the rows of all.
     fn made(&mut self, found: &Found) {
         for (terminal, model) in self.models.iter().enumerate() {
             let of = terminal as u64;
@@ -593,7 +589,6 @@ mod tests {
         }
     }
 
-    /// The conditions that do not hold, with what they say.
     fn broken(found: &Found) -> Vec<(String, String)> {
         let acknowledged = Acknowledged::at_least(&[3 * COMMITS]);
         let conditions = compare(&settings(Ddl::WithRows), found, &acknowledged);
@@ -621,10 +616,10 @@ mod tests {
         let place = old(&found);
         let id = found.natural[place].0[0].unwrap();
         everywhere(&mut found, place, None);
-        let told = broken(&found);
-        assert_eq!(told[0].0, "rows_are_those_of_the_history");
-        assert_eq!(told[0].1, format!("row {id} is not there: the load left it"));
-        assert_eq!(told.len(), 1);
+        let flaws = broken(&found);
+        assert_eq!(flaws[0].0, "rows_are_those_of_the_history");
+        assert_eq!(flaws[0].1, format!("row {id} is not there: the load left it"));
+        assert_eq!(flaws.len(), 1);
     }
 
     #[test]
@@ -632,12 +627,12 @@ mod tests {
         let mut found = honest();
         let place = old(&found);
         let id = found.natural.remove(place).0[0].unwrap();
-        let told = broken(&found);
+        let flaws = broken(&found);
         assert_eq!(names(&found), ["rows_are_those_of_the_history", "every_path_finds_the_same"]);
         let by_key = format!("row {id} is found so in the order of the primary key and not by a natural scan");
-        assert!(told[1].1.contains(&by_key), "{}", told[1].1);
+        assert!(flaws[1].1.contains(&by_key), "{}", flaws[1].1);
         let more = 2 + found.made.len();
-        assert!(told[1].1.ends_with(&format!("; and {more} more")), "{}", told[1].1);
+        assert!(flaws[1].1.ends_with(&format!("; and {more} more")), "{}", flaws[1].1);
     }
 
     #[test]
@@ -681,10 +676,10 @@ mod tests {
         found.made.values_mut().for_each(|rows| rows.push(planted.0));
         found.looked_up.1.push(planted.0);
         found.entries.as_mut().unwrap().push([planted.0[3], planted.0[0]]);
-        let told = broken(&found);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert_eq!(told[0].0, "nothing_rolled_back_is_there");
-        assert!(told[0].1.ends_with("which was rolled back"), "{}", told[0].1);
+        let flaws = broken(&found);
+        assert_eq!(flaws.len(), 1, "{flaws:?}");
+        assert_eq!(flaws[0].0, "nothing_rolled_back_is_there");
+        assert!(flaws[0].1.ends_with("which was rolled back"), "{}", flaws[0].1);
     }
 
     #[test]
@@ -785,9 +780,13 @@ mod tests {
         assert_eq!(of.len(), rows);
         let id = of[0][0].unwrap();
         of[0][1] = None;
-        let told = broken(&found);
-        assert_eq!(told[0].0, "rows_are_those_of_the_history");
-        assert!(told[0].1.starts_with(&format!("row {id} has NULL in extra_{terminal}, must have ")), "{}", told[0].1);
+        let flaws = broken(&found);
+        assert_eq!(flaws[0].0, "rows_are_those_of_the_history");
+        assert!(
+            flaws[0].1.starts_with(&format!("row {id} has NULL in extra_{terminal}, must have ")),
+            "{}",
+            flaws[0].1
+        );
         found.columns.remove(&terminal);
         assert_eq!(names(&found), ["tables_are_those_of_the_history"]);
 

@@ -3,7 +3,7 @@
 //! Each terminal has its own history ([`generate`]): it inserts, updates, moves and deletes rows under keys of its own,
 //! between the other terminals' on the same pages and in the same indexes, adds to rows that all share, and makes and drops
 //! tables, and indexes and columns of the rows of all. With each commit
-//! it writes the commit's number beside its rows. So a database says which of the states it must be in, and whoever looks
+//! it writes the commit's number beside its rows. So a database says which of the states it must be in, and a reader who looks
 //! ([`inspect`]) compares it row by row, by every access path.
 
 mod generate;
@@ -21,7 +21,6 @@ use transaction::{
     Refused, Rng, Script, Seat, Session, Statement, Value, Workload,
 };
 
-/// The fields of the message.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -41,16 +40,8 @@ const ROWS_MAX: u32 = 1_000_000;
 /// An engine that admits one writer keeps all others waiting behind a transaction that is open.
 const ONE_WRITER_OPEN_MS: u64 = 3;
 
-const KINDS: [KindSpec; 8] = [
-    KindSpec { name: "insert", limit_ms: None },
-    KindSpec { name: "update", limit_ms: None },
-    KindSpec { name: "move", limit_ms: None },
-    KindSpec { name: "delete", limit_ms: None },
-    KindSpec { name: "savepoint", limit_ms: None },
-    KindSpec { name: "open", limit_ms: None },
-    KindSpec { name: "shared", limit_ms: None },
-    KindSpec { name: "ddl", limit_ms: None },
-];
+const KINDS: [KindSpec; 8] =
+    KindSpec::without_limits(["insert", "update", "move", "delete", "savepoint", "open", "shared", "ddl"]);
 
 impl Kind for Parameters {
     const NAME: &'static str = "history";
@@ -106,7 +97,7 @@ const LOADED: [&str; 6] = ["id", "owner", "version", "grp", "uniq", "payload"];
 
 impl Workload for Workloaded {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let settings = self.settings(dialect)?;
         let rows = "create table history_rows (id {later_key}, owner integer not null, version bigint not null, \
                     grp bigint not null, uniq bigint not null, payload varchar({width}) {bytes} not null, body {blob})";
@@ -256,7 +247,7 @@ impl Player {
         }
         if step.open_ms > 0 {
             // What was asked is answered: a session may have kept it to send it with the next.
-            client.query(self.look, &[Value::Int(terminal as i64)], |_| {}).await?;
+            client.run(self.look, &[Value::Int(terminal as i64)], |_| {}).await?;
             sleep_until(Instant::now() + Duration::from_millis(step.open_ms)).await;
         }
         if step.commit.is_some() {

@@ -58,12 +58,7 @@ enum What {
 }
 
 /// In the order of [`What`].
-const KINDS: [KindSpec; 4] = [
-    KindSpec { name: "backup", limit_ms: None },
-    KindSpec { name: "restore", limit_ms: None },
-    KindSpec { name: "incremental_backup", limit_ms: None },
-    KindSpec { name: "sweep", limit_ms: None },
-];
+const KINDS: [KindSpec; 4] = KindSpec::without_limits(["backup", "restore", "incremental_backup", "sweep"]);
 
 /// The largest table of the data, a column of it that no condition looks at, and the number by which its rows are in order.
 struct Changes {
@@ -110,7 +105,6 @@ impl Data {
 }
 
 impl Parameters {
-    /// Changes so many percent of the rows.
     fn changing(&self, part: Part) -> String {
         let Changes { table, column, letters, number, rows, grows } = self.data.changes();
         let rows = if grows { rows * u64::from(self.scale) } else { rows };

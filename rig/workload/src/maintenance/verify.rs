@@ -53,20 +53,24 @@ impl Maintenance {
             }
         }
         let of = if many == 1 { "1 database".to_string() } else { format!("{many} databases") };
-        let told = |wrong: &[String], right: String| if wrong.is_empty() { right } else { wrong.join("; ") };
+        let detail = |wrong: &[String], right: String| if wrong.is_empty() { right } else { wrong.join("; ") };
         let page = self.parameters.page_bytes;
         let pages_right = page == 0 || found.page_bytes.iter().all(|bytes| *bytes == page);
         let mut conditions = vec![
-            condition("restored_is_valid", found.flaws.is_empty(), told(&found.flaws, format!("{of} without a flaw"))),
+            condition(
+                "restored_is_valid",
+                found.flaws.is_empty(),
+                detail(&found.flaws, format!("{of} without a flaw")),
+            ),
             condition(
                 "restored_keeps_conditions",
                 found.broken.is_empty(),
-                told(&found.broken, format!("all hold in {of}")),
+                detail(&found.broken, format!("all hold in {of}")),
             ),
             condition(
                 "restored_equals_source",
                 found.differing.is_empty(),
-                told(&found.differing, format!("{} rows in {of}, counts and sums as in the source", found.rows)),
+                detail(&found.differing, format!("{} rows in {of}, counts and sums as in the source", found.rows)),
             ),
         ];
         if self.parameters.operation == What::Restore {
@@ -80,7 +84,7 @@ impl Maintenance {
     pub(super) fn swept(&self, session: &mut dyn Session, state: &State) -> Outcome<Vec<Condition>> {
         let offered = offered(session)?;
         let flaws = if state.done.is_empty() { Vec::new() } else { offered.flaws(&offered.file()?, true)? };
-        let told = if flaws.is_empty() { "nothing is wrong".to_string() } else { flaws.join("; ") };
+        let detail = if flaws.is_empty() { "nothing is wrong".to_string() } else { flaws.join("; ") };
         let (removed, moved, versions, oldest) = match (&state.before, &state.after) {
             (Some(before), Some(after)) => (
                 after.versions == 0 && (before.versions > 0 || self.parameters.changed_percent == 0),
@@ -91,7 +95,7 @@ impl Maintenance {
             _ => (true, true, "no sweep yet".to_string(), "no sweep yet".to_string()),
         };
         Ok(vec![
-            condition("swept_is_valid", flaws.is_empty(), told),
+            condition("swept_is_valid", flaws.is_empty(), detail),
             condition("sweep_removes_old_versions", removed, versions),
             condition("sweep_moves_the_oldest_transaction", moved, oldest),
         ])

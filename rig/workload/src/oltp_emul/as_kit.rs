@@ -62,9 +62,9 @@ impl AsKit {
         let ended = crate::common::commit(client).await?;
         match (printed.code, error) {
             (Some(BY_THE_KIT), _) => Ok(Ended::RolledBack),
-            (Some(code), said) => {
-                let said = said.map(|error| error.message).unwrap_or_default();
-                let first = said.split(" -").next().unwrap_or_default();
+            (Some(code), text) => {
+                let text = text.map(|error| error.message).unwrap_or_default();
+                let first = text.split(" -").next().unwrap_or_default();
                 Err(failed(class(code), format!("{unit}: {first} ({code})")).into())
             }
             (None, Some(error)) => Err(error.into()),

@@ -35,18 +35,20 @@ impl Filling {
         })
     }
 
-    /// One operation. Answers how many documents there are now, and what the kit said where it did not succeed.
+    /// One operation. Answers how many documents there are now, and the message of the kit where it did not succeed.
     pub fn one(&mut self, session: &mut dyn Session) -> Outcome<(i64, String)> {
-        let (mut documents, mut said) = (0, String::new());
+        let (mut documents, mut failed) = (0, String::new());
         let mut run = |request: Request, row: &mut dyn FnMut(&[Value])| wait(session, request, row).map(|_| ());
         run(Request::Begin, &mut |_| {})?;
         run(Request::Run(self.choose, &self.workers), &mut |_| {})?;
         run(Request::Run(self.clear, &[]), &mut |_| {})?;
-        run(Request::Run(self.work, &[]), &mut |row| said = failure(row).map(|(_, said)| said).unwrap_or_default())?;
+        run(Request::Run(self.work, &[]), &mut |row| {
+            failed = failure(row).map(|(_, message)| message).unwrap_or_default()
+        })?;
         run(Request::Run(self.filled, &[]), &mut |row| documents = row[0].as_i64().unwrap_or(0))?;
         run(Request::Run(self.forget, &[]), &mut |_| {})?;
         run(Request::Commit, &mut |_| {})?;
-        Ok((documents, said))
+        Ok((documents, failed))
     }
 
     /// The kit's service procedures, each in its own transaction.

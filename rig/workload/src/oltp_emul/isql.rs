@@ -14,7 +14,7 @@ struct Piece<'a> {
     line: usize,
 }
 
-/// Takes a script apart. The terminator changes under way, so that whoever reads the pieces says what it is.
+/// Takes a script apart. The terminator changes under way, so that the reader of the pieces says what it is.
 struct Pieces<'a> {
     rest: &'a str,
     line: usize,
@@ -33,7 +33,6 @@ impl<'a> Pieces<'a> {
         passed
     }
 
-    /// The next piece that is not empty.
     fn next(&mut self) -> Option<Piece<'a>> {
         loop {
             let blank = before_words(self.rest);
@@ -200,7 +199,6 @@ pub fn first_transaction(path: &str, script: &str) -> Outcome<Vec<String>> {
 pub struct Isql<'a> {
     open: Open<'a>,
     session: Option<Box<dyn Session>>,
-    /// A transaction is open.
     within: bool,
     auto_ddl: bool,
 }
@@ -220,7 +218,6 @@ impl<'a> Isql<'a> {
         ran.map(|()| printed)
     }
 
-    /// Runs a script that prints another one, and then that.
     pub fn run_generated(&mut self, path: &str, script: &str) -> Outcome<()> {
         let made = self.run(path, script)?;
         self.run(&format!("the script that {path} made"), &made).map(|_| ())
@@ -374,7 +371,7 @@ mod tests {
         let script = "set bail on;\ncommit;\nset transaction no wait;\nset heading off;\nset term ^;\nexecute block as begin x; \
                       end^\nset term ;^\ndelete from t;\ncommit;\nset list off;\nselect 2 from t;";
         assert_eq!(first_transaction("s", script).unwrap(), ["execute block as begin x; end", "delete from t"]);
-        for (script, said) in [
+        for (script, wanted) in [
             ("select 1 from t; commit;", "it has no transaction that it begins"),
             ("set transaction; select 1 from t;", "it has no transaction that it begins"),
             (
@@ -384,7 +381,7 @@ mod tests {
             ("set transaction;\nshell sleep 1;", "s:2: acidtest does not know this within an operation: shell sleep 1"),
         ] {
             let message = first_transaction("s", script).unwrap_err().message;
-            assert!(message.contains(said), "{message}");
+            assert!(message.contains(wanted), "{message}");
         }
     }
 

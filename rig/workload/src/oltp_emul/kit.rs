@@ -48,7 +48,6 @@ pub struct KitScript {
     pub text: String,
 }
 
-/// A session as the kit's own are.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KitSession {

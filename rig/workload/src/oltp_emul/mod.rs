@@ -11,7 +11,7 @@ mod isql;
 mod kit;
 mod worker;
 
-use crate::common::{condition, number};
+use crate::common::{condition, kinds_named, number};
 use crate::kind::Kind;
 use as_kit::AsKit;
 use filling::Filling;
@@ -70,9 +70,7 @@ impl Kind for Parameters {
     }
 
     fn workload(self, _: u64) -> Box<dyn Workload> {
-        // A process reads one workload: its kinds' names live as long as it does.
-        let kind = |name: &String| KindSpec { name: Box::leak(name.clone().into_boxed_str()), limit_ms: None };
-        let kinds = Box::leak(self.units.iter().map(kind).collect::<Vec<_>>().into_boxed_slice());
+        let kinds = kinds_named(self.units.iter());
         Box::new(Kit { given: self, kinds, start: Arc::new(Start::default()) })
     }
 }
@@ -81,7 +79,7 @@ impl Kind for Parameters {
 const SERVICE_EVERY: u32 = 20;
 const ROUND: u32 = 50;
 /// Without a document, so many operations one after another end a filling.
-const IN_VAIN_MAX: u32 = 2_000;
+const WITHOUT_EFFECT_MAX: u32 = 2_000;
 
 struct Kit {
     given: Parameters,
@@ -138,10 +136,10 @@ impl Kit {
     fn check_units(&self, session: &mut dyn Session) -> Outcome<()> {
         let rows = session.rows(&asked(session, "units")?)?;
         let mut there: Vec<String> = rows.into_iter().flatten().filter_map(Value::into_text).collect();
-        let mut told = self.given.units.clone();
+        let mut given = self.given.units.clone();
         there.sort();
-        told.sort();
-        if there == told {
+        given.sort();
+        if there == given {
             return Ok(());
         }
         let message = format!("{}: the table business_ops has other operations than its script", self.given.title);
@@ -155,17 +153,18 @@ impl Kit {
         let mut session = context.session()?;
         session.batch(&asked(session.as_ref(), "begin-to-fill")?)?;
         let mut filling = Filling::prepare(session.as_mut(), &self.given)?;
-        let (mut filled, mut in_vain, mut done) = (0, 0, 0);
+        let (mut filled, mut without_effect, mut done) = (0, 0, 0);
         while filled < wanted {
             done += 1;
             if done % (ROUND * SERVICE_EVERY) == 0 {
                 filling.serve(session.as_mut())?;
             }
-            let (documents, said) = filling.one(session.as_mut())?;
-            in_vain = if documents > filled { 0 } else { in_vain + 1 };
-            if in_vain > IN_VAIN_MAX {
-                let message =
-                    format!("{in_vain} operations one after another added no document; the last said: {said}");
+            let (documents, failure) = filling.one(session.as_mut())?;
+            without_effect = if documents > filled { 0 } else { without_effect + 1 };
+            if without_effect > WITHOUT_EFFECT_MAX {
+                let message = format!(
+                    "{without_effect} operations one after another added no document; the last failed with: {failure}"
+                );
                 return Err(failed(Class::Other, message));
             }
             context.wrote((documents - filled).max(0) as u64, 0);
@@ -177,7 +176,7 @@ impl Kit {
 
 impl Workload for Kit {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        self.build(context.open())?;
+        self.build(context.open)?;
         self.check_units(context.session()?.as_mut())?;
         if self.given.init_docs > 0 {
             self.fill(context)?;
@@ -240,9 +239,9 @@ impl Workload for Kit {
 
     fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
         let worker = seat.terminal + 1;
-        // Said again to each session that follows where those of the kit do.
-        let said = file(session)?.one("worker", session.dialect(), &[("worker", &worker)])?;
-        session.batch(&said)?;
+        // Sent again to each session that follows where those of the kit do.
+        let batch = file(session)?.one("worker", session.dialect(), &[("worker", &worker)])?;
+        session.batch(&batch)?;
         let begin = begins(session, self.given.no_auto_undo)?;
         scripted(session)?.begins_by(Some(&begin));
         let watch = Watch::prepare(session, Arc::clone(&self.start), self.given.warmup_ms)?;

@@ -116,7 +116,7 @@ impl Worker {
         (self.kind, self.unit) = (None, String::new());
         let (unit, mut chosen) = (&mut self.unit, false);
         client
-            .query(self.choose, &self.conflicts, |row| {
+            .run(self.choose, &self.conflicts, |row| {
                 chosen = true;
                 *unit = row.first().cloned().and_then(Value::into_text).unwrap_or_default();
             })
@@ -142,8 +142,8 @@ impl Worker {
         }
         client.execute(self.clear, &[]).await?;
         let mut refused = None;
-        client.query(self.work, &[], |row| refused = failure(row)).await?;
-        client.query(self.estimate, &[], |_| {}).await?;
+        client.run(self.work, &[], |row| refused = failure(row)).await?;
+        client.run(self.estimate, &[], |_| {}).await?;
         client.execute(self.forget, &[]).await?;
         // Also after a failure, as the kit does: what the operation did is undone, and without auto undo a transaction that is
         // rolled back would stay in the way of garbage collection.

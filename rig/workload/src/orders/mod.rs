@@ -8,7 +8,7 @@
 //! An engine without procedures (SQLite) must have triggers: there the client runs the procedure's statements, and draws as
 //! if repeatable. The file of each engine has its trigger, and its procedure or those statements.
 
-use crate::common::{commit, condition, flaw_if_zero, number, FILLER};
+use crate::common::{cardinality, commit, condition, flaw_if_zero, none_differs, number, FILLER};
 use crate::kind::Kind;
 use crate::sql::{files, filled, File, Files, Values};
 use protocol::{Condition, TerminalClass};
@@ -16,8 +16,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use transaction::{
-    failed, Acknowledged, Attempt, Class, Client, Dialect, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session,
-    Statement, Units, Value, Workload,
+    failed, Acknowledged, Attempt, Class, Client, Dialect, Drawn, LoadContext, NumberedTable, Outcome, Rng, Script,
+    Seat, Session, Statement, Units, Value, Workload,
 };
 
 const CUSTOMERS: i64 = 1000;
@@ -140,7 +140,6 @@ impl Orders {
     }
 }
 
-/// What a call writes.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     orders: i64,
@@ -178,42 +177,33 @@ impl Workload for Orders {
     }
 
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let file = of_engine(dialect)?;
         let mut routines = file.unnamed(dialect, &[])?;
         if dialect.procedures.is_some() {
             routines.push(self.procedure(file, dialect)?);
         }
         context.statements(SCHEMA.unnamed(dialect, &[])?)?;
-        context.expect((CUSTOMERS + 2 * self.products()) as u64);
-        let chunks = |table: usize, rows: i64| {
-            (0..rows).step_by(CHUNK as usize).map(move |before| (table, before + 1, rows.min(before + CHUNK)))
-        };
-        let tasks = chunks(0, CUSTOMERS).chain(chunks(1, self.products())).chain(chunks(2, self.products()));
-        context.each(tasks.collect(), |session, (table, first, last)| {
-            let (name, columns): (&str, &[&str]) = [
-                ("customer", &["id", "name"][..]),
-                ("product", &["id", "title", "price"][..]),
-                ("inventory", &["product_id", "quantity"][..]),
-            ][table];
-            let mut rng = Rng::seed_from_u64(context.seed() ^ first as u64);
-            let mut id = first;
-            context
-                .fill(session, name, columns, |row| {
-                    row.clear();
-                    row.push(Value::Int(id));
-                    match table {
-                        0 => row.push(Value::Text(format!("Customer {id} {}", &FILLER[..20]))),
-                        1 => {
-                            row.push(Value::Text(format!("Product {id} {}", &FILLER[..40])));
-                            row.push(Value::Int(rng.random_range(100..=99_999)));
-                        }
-                        _ => row.push(Value::Int(STOCK)),
+        let table = |name: &str, columns, rows| NumberedTable { name: name.to_string(), columns, rows };
+        let tables = [
+            table("customer", &["id", "name"], CUSTOMERS),
+            table("product", &["id", "title", "price"], self.products()),
+            table("inventory", &["product_id", "quantity"], self.products()),
+        ];
+        context.fill_numbered(&tables, CHUNK, |table, before| {
+            let mut rng = Rng::seed_from_u64(context.seed ^ (before as u64 + 1));
+            move |id, row| {
+                row.clear();
+                row.push(Value::Int(id));
+                match table {
+                    0 => row.push(Value::Text(format!("Customer {id} {}", &FILLER[..20]))),
+                    1 => {
+                        row.push(Value::Text(format!("Product {id} {}", &FILLER[..40])));
+                        row.push(Value::Int(rng.random_range(100..=99_999)));
                     }
-                    id += 1;
-                    id <= last + 1
-                })
-                .map(|_| ())
+                    _ => row.push(Value::Int(STOCK)),
+                }
+            }
         })?;
         context.statements(routines)
     }
@@ -221,9 +211,7 @@ impl Workload for Orders {
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
         let mut conditions = Vec::new();
         for (table, right) in [("customer", CUSTOMERS), ("product", self.products()), ("inventory", self.products())] {
-            let rows = number(session, &format!("select count(*) from {table}"))?;
-            let name = format!("{table}_cardinality");
-            conditions.push(condition(&name, rows == right, format!("{rows} rows, {right} wanted")));
+            conditions.push(cardinality(session, table, right)?);
         }
         let orders = number(session, "select count(*) from orders")?;
         conditions.push(self.as_acknowledged(orders, acknowledged));
@@ -278,8 +266,7 @@ impl Workload for Orders {
                 ),
             ),
         ] {
-            let wrong = number(session, &sql)?;
-            conditions.push(condition(name, wrong == 0, format!("{wrong} differ")));
+            conditions.push(none_differs(session, name, &sql)?);
         }
         Ok(conditions)
     }
@@ -342,7 +329,6 @@ impl Script for Call {
     }
 }
 
-/// The procedure's statements, one by one.
 struct Steps {
     thread: Value,
     seed: i64,
@@ -394,7 +380,6 @@ impl Script for Steps {
     }
 }
 
-/// The whole number that a query for one row answers.
 async fn one(client: &mut Client, query: Statement, parameters: &[Value]) -> Outcome<i64> {
     let mut number = None;
     client.query_one(query, parameters, |row| number = row[0].as_i64()).await?;

@@ -43,7 +43,6 @@ pub struct Statement {
     pub name: String,
 }
 
-/// A table that is filled, and with what.
 pub struct Filled {
     pub table: String,
     pub columns: Vec<String>,
@@ -107,14 +106,14 @@ pub fn compiled(message: &Message, dialect: &str, default_seed: i64) -> Result<C
     let as_written = |name: &str| Ok(format!(":{name}"));
     let (schema, load, indexes) = (&message.schema, &message.load_sql, &message.indexes);
     let [schema, load, indexes] = [schema, load, indexes]
-        .map(|file| once(file.as_ref(), dialect, as_written).unwrap_or_else(told_in(&mut flaws)));
+        .map(|file| once(file.as_ref(), dialect, as_written).unwrap_or_else(noted_in(&mut flaws)));
     let of_variables = |name: &str| value_in_sql(name, &before_scripts, &initial, dialect);
-    let conditions = once(message.conditions.as_ref(), dialect, of_variables).unwrap_or_else(told_in(&mut flaws));
+    let conditions = once(message.conditions.as_ref(), dialect, of_variables).unwrap_or_else(noted_in(&mut flaws));
     let (mut programs, mut refused) = (Vec::new(), Vec::new());
     for transaction in &message.transactions {
         let source = transaction.file.of(dialect);
         if let Err(flaw) = declare(source, &mut names) {
-            flaws.push(flaw.told(source.path));
+            flaws.push(flaw.located(source.path));
         }
     }
     for transaction in &message.transactions {
@@ -124,7 +123,7 @@ pub fn compiled(message: &Message, dialect: &str, default_seed: i64) -> Result<C
                 refused.extend(begins_with_options(&program, dialect));
                 programs.push(program);
             }
-            Err(flaw) => flaws.push(flaw.told(source.path)),
+            Err(flaw) => flaws.push(flaw.located(source.path)),
         }
     }
     flaws.extend(twice(&conditions));
@@ -168,7 +167,7 @@ fn generated(
     initial: &[Datum],
     seed: i64,
 ) -> Result<Filled, Vec<String>> {
-    let told = |what: &str, message: String| format!("{place}: load.{table}.{what}: {message}");
+    let in_table = |what: &str, message: String| format!("{place}: load.{table}.{what}: {message}");
     let mut names = names.clone();
     let count = expression(rows, 1, &mut names).map_err(|flaw| flaw.message).and_then(|rows| {
         let mut frame = Frame { names: &names, variables: initial, random: &mut Random::new(0), default_seed: seed };
@@ -176,18 +175,18 @@ fn generated(
     });
     let mut flaws = Vec::new();
     let count = count.unwrap_or_else(|message| {
-        flaws.push(told("rows", message));
+        flaws.push(in_table("rows", message));
         0
     });
     if !(0..=ROWS_MAX).contains(&count) {
-        flaws.push(told("rows", format!("{count} rows are not between 0 and {ROWS_MAX}")));
+        flaws.push(in_table("rows", format!("{count} rows are not between 0 and {ROWS_MAX}")));
     }
     let row = names.slot("row");
     let (mut expressions, mut slots) = (Vec::new(), Vec::new());
     for (column, written) in columns {
         match expression(written, 1, &mut names) {
             Ok(expression) => expressions.push(expression),
-            Err(flaw) => flaws.push(told(&format!("columns.{column}"), flaw.message)),
+            Err(flaw) => flaws.push(in_table(&format!("columns.{column}"), flaw.message)),
         }
         slots.push(names.slot(column));
     }
@@ -212,7 +211,7 @@ fn generated(
 }
 
 /// Notes what is wrong with a file, and goes on without its statements.
-fn told_in(flaws: &mut Vec<String>) -> impl FnOnce(String) -> Vec<Statement> + '_ {
+fn noted_in(flaws: &mut Vec<String>) -> impl FnOnce(String) -> Vec<Statement> + '_ {
     |flaw| {
         flaws.push(flaw);
         Vec::new()
@@ -248,7 +247,7 @@ fn once(
         place: format!("{}:{line}", source.path),
         name: comment.filter(|comment| !comment.is_empty()).unwrap_or_else(|| format!("{name}:{line}")),
     };
-    let found = statements_with(source, value).map_err(|flaw| flaw.told(source.path))?;
+    let found = statements_with(source, value).map_err(|flaw| flaw.located(source.path))?;
     Ok(found.into_iter().map(statement).collect())
 }
 
@@ -274,7 +273,6 @@ fn twice(conditions: &[Statement]) -> Vec<String> {
     again.map(|one| format!("{}: another condition has the name \"{}\" too", one.place, one.name)).collect()
 }
 
-/// A condition reads.
 fn no_queries(conditions: &[Statement]) -> Vec<String> {
     let others = conditions.iter().filter(|condition| verb(&condition.sql) != Verb::Reads);
     others.map(|condition| format!("{}: a condition is a query, and this is none", condition.place)).collect()

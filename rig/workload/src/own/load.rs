@@ -1,11 +1,10 @@
 //! Fills a user's tables: each row from its own seed, so that the rows are the same whichever session writes them.
 
 use super::compiled::{Compiled, Filled, Generated, Source, Statement};
-use super::values::value;
 use language::{Datum, Frame, Random};
 use sha2::{Digest, Sha256};
 use std::io::Read;
-use transaction::{failed, AtWork, Class, LoadContext, Outcome, SessionError, Value};
+use transaction::{failed, AtWork, Class, Dialect, LoadContext, Outcome, SessionError, Value};
 
 const CHUNK: i64 = 10_000;
 
@@ -28,11 +27,11 @@ pub fn load(compiled: &Compiled, context: &LoadContext, at_work: &AtWork) -> Out
     statements(&compiled.load, context, at_work)?;
     statements(&compiled.indexes, context, at_work)?;
     at_work.ends();
-    let settled = compiled.tables.iter().filter_map(|table| context.dialect().settled(&table.table));
+    let settled = compiled.tables.iter().filter_map(|table| context.dialect.settled(&table.table));
     context.statements(settled)
 }
 
-/// Runs statements one after another; what one of them is refused for is told with its file and line.
+/// Runs statements one after another; what one of them is refused for is reported with its file and line.
 fn statements(statements: &[Statement], context: &LoadContext, at_work: &AtWork) -> Outcome<()> {
     if statements.is_empty() {
         return Ok(());
@@ -81,7 +80,7 @@ fn generate(table: &Filled, rows: &Generated, number: usize, place: &str, contex
             }
             next += 1;
             cells.clear();
-            let seed = row_seed(context.seed(), number, next);
+            let seed = row_seed(context.seed, number, next);
             flaw = rows.row(seed, next, &mut variables, |datum| cells.push(value(datum, dialect))).err();
             flaw.is_none()
         });
@@ -171,4 +170,26 @@ pub fn row_bytes(table: &Filled) -> Option<u64> {
         generated.row(row_seed(1, 0, number), number, &mut variables, count).ok()?;
     }
     bytes.checked_div(rows as u64)
+}
+
+pub fn value(datum: &Datum, dialect: &Dialect) -> Value {
+    match datum {
+        Datum::Unset | Datum::Null => Value::Null,
+        Datum::Bool(truth) if matches!(dialect.name, "mysql" | "sqlite") => Value::Int((*truth).into()),
+        Datum::Bool(truth) => Value::Text(truth.to_string()),
+        Datum::Int(n) => Value::Int(*n),
+        Datum::Real(x) => Value::Real(*x),
+        Datum::Text(text) => Value::Text(text.clone()),
+    }
+}
+
+/// What a variable becomes of a value that a query has answered.
+pub fn datum(value: &Value) -> Datum {
+    match value {
+        Value::Null => Datum::Null,
+        Value::Int(n) => Datum::Int(*n),
+        Value::Real(x) => Datum::Real(*x),
+        Value::Text(text) => Datum::Text(text.clone()),
+        Value::Bytes(bytes) => Datum::Text(String::from_utf8_lossy(bytes).into_owned()),
+    }
 }

@@ -41,9 +41,7 @@ pub struct SqlFile {
 pub enum Table {
     Generated {
         table: String,
-        /// An expression.
         rows: String,
-        /// Name and expression of each.
         columns: Vec<(String, String)>,
         /// The file that says so.
         #[serde(rename = "where")]

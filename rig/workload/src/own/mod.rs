@@ -4,9 +4,8 @@ mod compiled;
 mod load;
 mod message;
 mod script;
-mod values;
 
-use crate::common::condition;
+use crate::common::{condition, kinds_named};
 use crate::kind::Kind;
 use compiled::{compiled, Compiled, DIALECTS};
 pub use message::Message;
@@ -20,8 +19,7 @@ use transaction::{
     KINDS_MAX,
 };
 
-/// A week.
-const LIMIT_MAX_S: f64 = 604_800.0;
+const LIMIT_MAX_S: f64 = 7.0 * 86_400.0;
 
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
@@ -65,13 +63,11 @@ impl Own {
     }
 
     fn read(self, seed: u64) -> Read {
-        // A process reads one workload: its kinds' names live as long as it does.
-        let kind = |name: &String| KindSpec { name: Box::leak(name.clone().into_boxed_str()), limit_ms: None };
-        let kinds: Vec<KindSpec> = self.0.transactions.iter().map(|one| kind(&one.name)).collect();
+        let transactions = &self.0.transactions;
         Read {
             base: Base::read(&self.0, seed).0,
-            kinds: Box::leak(kinds.into_boxed_slice()),
-            weights: self.0.transactions.iter().map(|one| one.weight).collect(),
+            kinds: kinds_named(transactions.iter().map(|transaction| &transaction.name)),
+            weights: transactions.iter().map(|transaction| transaction.weight).collect(),
         }
     }
 }
@@ -99,7 +95,7 @@ pub struct Description {
     conditions: Vec<String>,
     /// Of each table that the load fills.
     loaded_rows: Vec<(String, i64)>,
-    /// The bytes of a row's values, where they can be told.
+    /// The bytes of a row's values, where they are known.
     row_bytes: Vec<(String, u64)>,
     warnings: Vec<String>,
     /// What engines of one dialect cannot do: the dialect, and file, line and reason.
@@ -161,7 +157,8 @@ type Dialects = Vec<(&'static str, Arc<Compiled>)>;
 /// A database whose files have been read for every dialect: its schema, its load, its conditions.
 pub struct Base {
     dialects: Dialects,
-    at_work: AtWork,
+    /// The statement or table of the load, or the condition, that is at work.
+    pub at_work: AtWork,
 }
 
 impl Base {
@@ -183,14 +180,9 @@ impl Base {
     }
 
     pub fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let loaded = load::load(self.of(context.dialect().name)?, context, &self.at_work);
+        let loaded = load::load(self.of(context.dialect.name)?, context, &self.at_work);
         self.at_work.ends();
         loaded
-    }
-
-    /// The statement or table of the load, or the condition, that is at work.
-    pub fn at_work(&self) -> &AtWork {
-        &self.at_work
     }
 
     pub fn check(&self, session: &mut dyn Session) -> Outcome<Vec<Condition>> {
@@ -219,7 +211,7 @@ impl Workload for Read {
     }
 
     fn at_work(&self) -> Option<&AtWork> {
-        Some(self.base.at_work())
+        Some(&self.base.at_work)
     }
 
     fn check(&self, session: &mut dyn Session, _: &Acknowledged) -> Outcome<Vec<Condition>> {

@@ -5,8 +5,7 @@
 //! random values that it had there.
 
 use super::compiled::{Compiled, CLIENT_ID, RUN};
-use super::load::placed;
-use super::values::{datum, value};
+use super::load::{datum, placed, value};
 use language::{After, Command, Datum, Expression, Frame, Parameter, Piece, Program, Random, Verb};
 use rand::Rng as _;
 use std::collections::HashMap;
@@ -17,11 +16,9 @@ use transaction::{
     Seat, Session, SessionError, Statement, Value,
 };
 
-/// Of one loop.
 const REPEATS_MAX: i64 = 1_000_000;
 /// Texts of one statement that were put together for its variables and prepared.
 const RENDERED_MAX: usize = 1_000;
-/// The longest pause.
 const PAUSE_MAX_US: f64 = 3.6e9;
 
 pub struct Client {
@@ -97,7 +94,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Prepares what can be prepared before the run, so that what is wrong is told before it.
+    /// Prepares what can be prepared before the run, so that what is wrong is reported before it.
     fn prepare_all(&mut self, session: &mut dyn Session) -> Outcome<()> {
         for (number, program) in self.read.programs.iter().enumerate() {
             for (command, line) in &program.commands {
@@ -112,7 +109,7 @@ impl Client {
                         let slots = slots(&self.read, after, || session.columns(ready));
                         self.prepared[number][*statement] = Prepared::Once(Ready { statement: ready, slots });
                     }
-                    // What it speaks of may be made by a statement before it.
+                    // What it names may be made by a statement before it.
                     Err(error) if program.defines && !error.class.is_final() => {}
                     Err(error) => return Err(placed(&format!("{}:{line}", program.path), error)),
                 }
@@ -414,7 +411,6 @@ impl Client {
     }
 }
 
-/// What a script asks of a statement.
 struct Asked<'a> {
     number: usize,
     after: &'a After,
@@ -422,11 +418,9 @@ struct Asked<'a> {
     later: bool,
 }
 
-/// Where a run through a script is.
 struct Run {
     at: usize,
     random: Random,
-    /// A transaction is open.
     open: bool,
     /// It was not begun by the script's own word, but by `\;` or a pipeline.
     gathered: bool,

@@ -10,7 +10,6 @@ use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What a line does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum What {
     /// Begins a transaction: by the text, or as this engine's clients do where there is none.
@@ -32,7 +31,6 @@ pub enum What {
     Prepared,
 }
 
-/// One line.
 #[derive(Deserialize)]
 struct Line(IgnoredAny, u64, What, String, Option<Vec<Option<String>>>, Option<u64>, bool, Option<u64>, u32, u64);
 

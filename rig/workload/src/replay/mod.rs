@@ -93,7 +93,7 @@ impl Workload for Read {
     }
 
     fn at_work(&self) -> Option<&AtWork> {
-        Some(self.base.at_work())
+        Some(&self.base.at_work)
     }
 
     fn check(&self, session: &mut dyn Session, _: &Acknowledged) -> Outcome<Vec<Condition>> {

@@ -10,15 +10,14 @@ use transaction::{
     failed, sleep_until, Attempt, Class, Client, Drawn, Ended, Outcome, Refused, Rng, Script, Statement, Value,
 };
 
-/// Of a statement or a message that is told, its first letters.
-const TOLD_MAX: usize = 160;
+/// Of a statement or a message that is shown, its first letters.
+const SHOWN_MAX: usize = 160;
 
 pub struct Player {
     log: Arc<Log>,
     /// Those that are left of this lane's sessions, the next one last.
     left: Vec<u32>,
     at: At,
-    /// The transaction drawn.
     transaction: Vec<Logged>,
     /// Read beyond it.
     ahead: Option<Logged>,
@@ -32,7 +31,6 @@ pub struct Player {
     unread: Option<String>,
 }
 
-/// Where in a session it is.
 #[derive(Clone, Copy)]
 enum At {
     Between,
@@ -64,7 +62,6 @@ impl Player {
         self.speed.map(|speed| Duration::from_secs_f64(at_us as f64 / 1e6 / speed))
     }
 
-    /// The next statement of a session.
     fn next(&mut self, session: u32, number: &mut usize) -> Option<Logged> {
         if let Some(ahead) = self.ahead.take() {
             return Some(ahead);
@@ -209,7 +206,7 @@ impl Player {
 
     fn differs(&mut self, Logged { place, text, .. }: &Logged, logged: String, replayed: String) {
         let difference = Difference { place: place.clone(), statement: cut(text), logged, replayed };
-        self.tried.differences.push(difference);
+        self.tried.counts.differences.push(difference);
     }
 
     fn hand_in(&mut self) {
@@ -279,7 +276,7 @@ fn rows_of(rows: u64) -> String {
 
 fn cut(text: &str) -> String {
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match plain.char_indices().nth(TOLD_MAX) {
+    match plain.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => format!("{} …", &plain[..end]),
         None => plain,
     }

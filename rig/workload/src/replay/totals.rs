@@ -1,37 +1,10 @@
 //! What a replay comes to, beside the transactions.
 
 use measure::Latencies;
-use protocol::{Difference, Replayed};
+use protocol::Replayed;
 
-/// So many are told.
+/// So many are listed.
 const DIFFERENCES_MAX: usize = 20;
-
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Counts {
-    pub sessions: u64,
-    pub sessions_refused: u64,
-    pub statements: u64,
-    pub left_out: u64,
-    pub errors_alike: u64,
-    pub errors_new: u64,
-    pub errors_missing: u64,
-    pub rows_compared: u64,
-    pub rows_differ: u64,
-}
-
-impl Counts {
-    fn add(&mut self, more: &Counts) {
-        self.sessions += more.sessions;
-        self.sessions_refused += more.sessions_refused;
-        self.statements += more.statements;
-        self.left_out += more.left_out;
-        self.errors_alike += more.errors_alike;
-        self.errors_new += more.errors_new;
-        self.errors_missing += more.errors_missing;
-        self.rows_compared += more.rows_compared;
-        self.rows_differ += more.rows_differ;
-    }
-}
 
 /// How long one statement took, in nanoseconds; see [`Replayed`].
 pub struct Times {
@@ -43,79 +16,67 @@ pub struct Times {
 /// One attempt at a transaction.
 #[derive(Default)]
 pub struct Tried {
-    pub counts: Counts,
+    pub counts: Replayed,
     pub times: Vec<Times>,
-    pub differences: Vec<Difference>,
 }
 
 impl Tried {
     pub fn clear(&mut self) {
-        self.counts = Counts::default();
+        self.counts = Replayed::default();
         self.times.clear();
-        self.differences.clear();
     }
 }
 
 #[derive(Default)]
 pub struct Totals {
-    pub counts: Counts,
+    /// Without the histograms.
+    pub counts: Replayed,
     latency: Latencies,
     service: Latencies,
     logged: Latencies,
-    differences: Vec<Difference>,
 }
 
 impl Totals {
     /// Takes over what one attempt came to.
     pub fn take(&mut self, tried: &mut Tried) {
-        self.counts.add(&tried.counts);
-        for times in &tried.times {
+        for times in tried.times.drain(..) {
             self.latency.record(times.latency);
             self.service.record(times.service);
             if let Some(logged) = times.logged {
                 self.logged.record(logged);
             }
         }
-        let room = DIFFERENCES_MAX.saturating_sub(self.differences.len());
-        self.differences.extend(tried.differences.drain(..).take(room));
-        tried.clear();
+        self.count(std::mem::take(&mut tried.counts));
     }
 
     pub fn add(&mut self, more: Totals) {
-        self.counts.add(&more.counts);
         self.latency.add(&more.latency);
         self.service.add(&more.service);
         self.logged.add(&more.logged);
-        let room = DIFFERENCES_MAX.saturating_sub(self.differences.len());
-        self.differences.extend(more.differences.into_iter().take(room));
+        self.count(more.counts);
+    }
+
+    fn count(&mut self, more: Replayed) {
+        let counts = &mut self.counts;
+        counts.sessions += more.sessions;
+        counts.sessions_refused += more.sessions_refused;
+        counts.statements += more.statements;
+        counts.left_out += more.left_out;
+        counts.errors_alike += more.errors_alike;
+        counts.errors_new += more.errors_new;
+        counts.errors_missing += more.errors_missing;
+        counts.rows_compared += more.rows_compared;
+        counts.rows_differ += more.rows_differ;
+        let room = DIFFERENCES_MAX.saturating_sub(counts.differences.len());
+        counts.differences.extend(more.differences.into_iter().take(room));
     }
 
     pub fn to_protocol(&self) -> Replayed {
-        let Counts {
-            sessions,
-            sessions_refused,
-            statements,
-            left_out,
-            errors_alike,
-            errors_new,
-            errors_missing,
-            rows_compared,
-            rows_differ,
-        } = self.counts;
         Replayed {
-            sessions,
-            sessions_refused,
-            statements,
-            left_out,
-            errors_alike,
-            errors_new,
-            errors_missing,
-            rows_compared,
-            rows_differ,
             latency: self.latency.to_protocol(),
             service: self.service.to_protocol(),
             logged: self.logged.to_protocol(),
-            differences: self.differences.clone(),
+            ..self.counts.clone()
         }
     }
 }

@@ -4,16 +4,16 @@
 //! made to take the plan that is measured, and the plan is read back. What is answered is counted and summed up, by the
 //! engine where that leaves the plan as it is, so that handing rows over does not hide how they are read.
 
-use crate::common::{commit, condition, flaw_if_zero};
+use crate::common::{commit, condition, flaw_if_zero, mixed as multiplied, random_letters};
 use crate::kind::Kind;
 use crate::sql::{files, filled, File, Files};
 use protocol::Condition;
-use rand::{Rng as _, SeedableRng};
+use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
 use transaction::{
-    failed, Acknowledged, Attempt, Class, Client, Dialect, Drawn, Ended, KindSpec, LoadContext, Outcome, Refused, Rng,
-    Script, Seat, Session, Statement, Value, Workload,
+    failed, Acknowledged, Attempt, Class, Client, Dialect, Drawn, Ended, KindSpec, LoadContext, NumberedTable, Outcome,
+    Refused, Rng, Script, Seat, Session, Statement, Value, Workload,
 };
 
 /// Text in each row, the larger part of it. A sort by it carries it along, whatever the engine does with other columns.
@@ -21,7 +21,7 @@ const FILLER_BYTES: usize = 800;
 /// A row's values: three numbers and the text.
 const ROW_BYTES: u64 = 3 * 8 + FILLER_BYTES as u64;
 const AMOUNT_MAX: u64 = 1_000_000;
-const CHUNK: u64 = 10_000;
+const CHUNK: i64 = 10_000;
 /// After the text: an engine that lays long rows out in several pages must have read them all to come to the amount.
 const COLUMNS: [&str; 4] = ["id", "ordinal", "filler", "amount"];
 
@@ -104,34 +104,25 @@ impl Scan {
 impl Workload for Scan {
     /// The rows follow from their number alone, so that another process, with another seed, knows what it must find.
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let file = of_engine(dialect)?;
         // One byte a letter, compared as bytes: the sort is the same work on every engine.
         let sql =
             "create table scan (id {later_key}, ordinal bigint not null, filler varchar({letters}) {bytes} not null, \
                    amount integer not null)";
         context.statements([filled(sql, dialect, &[("letters", &FILLER_BYTES)])?])?;
-        context.expect(self.rows);
-        let order = Shuffle::of(self.rows);
-        let chunks = (0..self.rows).step_by(CHUNK as usize).collect();
-        context.each(chunks, |session, before| {
-            let mut rng = Rng::seed_from_u64(before);
-            let last = self.rows.min(before + CHUNK);
-            let mut next = before;
-            context
-                .fill(session, "scan", &COLUMNS, |row| {
-                    if next == last {
-                        return false;
-                    }
-                    row.resize(COLUMNS.len(), Value::Null);
-                    row[0] = Value::Int(next as i64 + 1);
-                    row[1] = Value::Int(order.place(next) as i64 + 1);
-                    fill(&mut row[2], &mut rng);
-                    row[3] = Value::Int(amount(next) as i64);
-                    next += 1;
-                    true
-                })
-                .map(|_| ())
+        let order = &Shuffle::of(self.rows);
+        let table = NumberedTable { name: "scan".to_string(), columns: &COLUMNS, rows: self.rows as i64 };
+        context.fill_numbered(&[table], CHUNK, |_, before| {
+            let mut rng = Rng::seed_from_u64(before as u64);
+            move |number, row| {
+                let before = number as u64 - 1;
+                row.resize(COLUMNS.len(), Value::Null);
+                row[0] = Value::Int(number);
+                row[1] = Value::Int(order.place(before) as i64 + 1);
+                random_letters(&mut row[2], FILLER_BYTES, &mut rng);
+                row[3] = Value::Int(amount(before) as i64);
+            }
         })?;
         let key = "alter table scan add constraint pk_scan primary key (id)".to_string();
         let index = "create index scan_ordinal on scan (ordinal)".to_string();
@@ -187,11 +178,7 @@ impl Scan {
 }
 
 /// In the order of [`Read`].
-const KINDS: [KindSpec; 3] = [
-    KindSpec { name: "natural", limit_ms: None },
-    KindSpec { name: "sorted", limit_ms: None },
-    KindSpec { name: "indexed", limit_ms: None },
-];
+const KINDS: [KindSpec; 3] = KindSpec::without_limits(["natural", "sorted", "indexed"]);
 
 fn of_engine(dialect: &Dialect) -> Outcome<File> {
     READS.of(dialect).ok_or_else(|| {
@@ -251,7 +238,7 @@ impl Reading {
         client.begin_reading().await?;
         let mut answer = Answer::default();
         client
-            .query(self.statement, &[], |row| {
+            .run(self.statement, &[], |row| {
                 answer.rows += row[0].as_i64().unwrap_or(0);
                 answer.amount += row[1].as_i64().unwrap_or(0);
             })
@@ -311,26 +298,8 @@ fn amount(row: u64) -> u64 {
 
 /// SplitMix64 (Steele, Lea and Flood 2014): every bit of what goes in stirs every bit of what comes out.
 fn mixed(n: u64) -> u64 {
-    let n = n.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let n = (n ^ (n >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let n = (n ^ (n >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    n ^ (n >> 31)
-}
-
-/// Letters without repetition: an engine that compresses stores as much as one that does not.
-fn fill(value: &mut Value, rng: &mut Rng) {
-    let mut bytes = match std::mem::replace(value, Value::Null) {
-        Value::Text(text) => text.into_bytes(),
-        _ => vec![0; FILLER_BYTES],
-    };
-    for chunk in bytes.chunks_mut(10) {
-        let mut bits = rng.next_u64();
-        for byte in chunk {
-            *byte = crate::common::LETTERS[(bits & 63) as usize];
-            bits >>= 6;
-        }
-    }
-    *value = Value::Text(String::from_utf8(bytes).expect("letters only"));
+    let bits = multiplied(n.wrapping_add(0x9E37_79B9_7F4A_7C15));
+    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]

@@ -225,18 +225,18 @@ fn compared(name: &str, words: &[&str], places: &str, figures: impl Iterator<Ite
         if figures.iter().any(|figure| *figure != figures[0]) {
             differ += 1;
             if shown.len() < SHOWN {
-                shown.push(format!("; {place}: {}", told(words, &figures)));
+                shown.push(format!("; {place}: {}", pairs_shown(words, &figures)));
             }
         }
     }
     let detail = match differ {
-        0 => format!("all {many} {places} agree; in all {}", told(words, &sums)),
+        0 => format!("all {many} {places} agree; in all {}", pairs_shown(words, &sums)),
         _ => format!("of {many} {places} {differ} differ{}", shown.concat()),
     };
     condition(name, differ == 0, detail)
 }
 
-fn told(words: &[&str], figures: &[i64]) -> String {
+fn pairs_shown(words: &[&str], figures: &[i64]) -> String {
     let pairs: Vec<String> = words.iter().zip(figures).map(|(word, figure)| format!("{word} {figure}")).collect();
     pairs.join(", ")
 }

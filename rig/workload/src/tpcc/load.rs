@@ -254,23 +254,13 @@ impl Row<'_> {
     }
 
     fn text(&mut self, text: &str) -> &mut String {
-        let kept = self.empty();
+        let kept = self.slot().empty_text();
         kept.push_str(text);
         kept
     }
 
     fn write(&mut self, text: std::fmt::Arguments) {
-        self.empty().write_fmt(text).expect("memory takes it");
-    }
-
-    fn empty(&mut self) -> &mut String {
-        let slot = self.slot();
-        if !matches!(slot, Value::Text(_)) {
-            *slot = Value::Text(String::new());
-        }
-        let Value::Text(kept) = slot else { unreachable!("just made") };
-        kept.clear();
-        kept
+        self.slot().empty_text().write_fmt(text).expect("memory takes it");
     }
 }
 

@@ -2,7 +2,6 @@
 //! are not comparable with published TPC results; docs/WORKLOADS.md says where the workload departs from the benchmark.
 
 mod conditions;
-mod grown;
 mod inputs;
 mod load;
 mod procedures;
@@ -83,9 +82,9 @@ impl Tpcc {
     }
 
     fn fill(&self, context: &LoadContext, chunks: Vec<Chunk>) -> Outcome<()> {
-        let texts = Texts::new(context.seed());
+        let texts = Texts::new(context.seed);
         context.each(chunks, |session, chunk| {
-            let mut rows = Rows::new(chunk, self.scale, context.seed(), &texts);
+            let mut rows = Rows::new(chunk, self.scale, context.seed, &texts);
             context.fill(session, chunk.table.name(), &chunk.table.names(), |values| rows.next(values)).map(|_| ())
         })
     }
@@ -103,20 +102,20 @@ impl Growing for Tpcc {
 
     fn add(&self, context: &LoadContext, from: u32) -> Outcome<()> {
         let from = from.into();
-        grown::holds(context.session()?.as_mut(), from, self.scale)?;
+        schema::holds(context.session()?.as_mut(), from, self.scale)?;
         context.expect(load::rows(from, self.warehouses, self.scale) as u64);
         // A warehouse's own row comes last: until then the database has no more than before.
         let (rest, last) =
             load::chunks(from, self.warehouses).into_iter().partition(|chunk| chunk.table != Table::Warehouse);
         self.fill(context, rest)?;
         self.fill(context, last)?;
-        run(context, schema::after_more(context.dialect()))
+        run(context, schema::after_more(context.dialect))
     }
 }
 
 impl Workload for Tpcc {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let dialect = context.dialect();
+        let dialect = context.dialect;
         let procedures = if self.procedures { procedures::create(dialect)? } else { Vec::new() };
         context.statements(schema::tables(dialect)?)?;
         context.expect(load::rows(0, self.warehouses, self.scale) as u64);

@@ -29,12 +29,10 @@ fn of_engine(dialect: &Dialect) -> Outcome<File> {
     }
 }
 
-/// The statements that create them.
 pub fn create(dialect: &Dialect) -> Outcome<Vec<String>> {
     of_engine(dialect)?.unnamed(dialect, &[])
 }
 
-/// Calls prepared on a session.
 pub struct Calls {
     new_order: Statement,
     payment: Statement,

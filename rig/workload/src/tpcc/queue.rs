@@ -48,7 +48,6 @@ impl Queue {
         self.inside().waiting.pop_front()
     }
 
-    /// A delivery was committed.
     pub fn done(&self, skipped: bool) {
         let mut inside = self.inside();
         inside.done += 1;

@@ -14,7 +14,7 @@ struct NonUniform {
 }
 
 impl NonUniform {
-    /// `many` numbers, with the clause's A and a C for it. The numbers lie in equal patterns of A + 1, in which some are
+    /// `many` numbers, with the clause's A and a C for it. The numbers form equal patterns of A + 1, in which some are
     /// drawn far oftener than others. Fewer numbers are fewer patterns, which leaves the skew as it is; where not even one
     /// is left, the pattern is halved until it fits, and its C with it.
     fn of(a: i64, c: i64, low: i64, many: i64) -> NonUniform {

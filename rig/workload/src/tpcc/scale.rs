@@ -2,7 +2,6 @@
 
 use transaction::KindSpec;
 
-/// Districts of a warehouse.
 pub const DISTRICTS: i64 = 10;
 /// Of an amount's unit.
 pub const CENTS: i64 = 100;

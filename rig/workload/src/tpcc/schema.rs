@@ -1,7 +1,9 @@
 //! The nine tables, their keys, and what is done with them after the load.
 
+use super::scale::Scale;
+use crate::common::number;
 use crate::sql::File;
-use transaction::{Dialect, Outcome};
+use transaction::{failed, Class, Dialect, Outcome, Session};
 
 const SCHEMA: File = File(include_str!("schema.sql"));
 
@@ -91,7 +93,6 @@ pub fn after(dialect: &Dialect) -> Vec<Vec<String>> {
     TABLES.into_iter().map(of_table).filter(|statements| !statements.is_empty()).collect()
 }
 
-/// Name of a table's other index, and what it is on.
 fn secondary(table: Table) -> Option<(&'static str, &'static str)> {
     match table {
         Table::Customer => Some(("customer_name", "customer (c_w_id, c_d_id, c_last, c_first)")),
@@ -109,6 +110,37 @@ pub fn after_more(dialect: &Dialect) -> Vec<Vec<String>> {
         dialect.settled(table.name()).into_iter().chain(indexes.filter_map(|index| dialect.recounted(&index))).collect()
     };
     TABLES.into_iter().map(of_table).filter(|statements| !statements.is_empty()).collect()
+}
+
+/// Refuses a database that does not hold exactly the first `from` warehouses, all of each.
+///
+/// The rows of `warehouse` are the last that a load adds. So whatever an unfinished one has left belongs to warehouses that
+/// are not in that table, and is found by the keys, without reading the rest.
+pub fn holds(session: &mut dyn Session, from: i64, scale: Scale) -> Outcome<()> {
+    let refused = |message: String| Err(failed(Class::Other, message));
+    let warehouses = match number(session, "select count(*) from warehouse") {
+        Ok(warehouses) => warehouses,
+        Err(error) => return refused(format!("the database does not hold {from} warehouses: {}", error.message)),
+    };
+    if warehouses != from || number(session, "select max(w_id) from warehouse")? != from {
+        return refused(format!("the database holds {warehouses} warehouses, and not the first {from} to add more to"));
+    }
+    let items = number(session, "select count(*) from item")?;
+    if items != scale.items() {
+        let wanted = scale.items();
+        return refused(format!("the database holds {items} items, and {wanted} belong to the percentage asked for"));
+    }
+    for table in TABLES.into_iter().filter(|table| !matches!(table, Table::Item | Table::Warehouse)) {
+        let Some((warehouse, _)) = table.key().and_then(|key| key.split_once(',')) else { continue };
+        let name = table.name();
+        let left = number(session, &format!("select count(*) from {name} where {warehouse} > {from}"))?;
+        if left > 0 {
+            return refused(format!(
+                "an unfinished load has left rows of other warehouses in {name}: the database must be loaded anew"
+            ));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

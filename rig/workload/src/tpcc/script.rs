@@ -17,7 +17,6 @@ use transaction::{
     Attempt, Client, Drawn, Ended, Outcome, Refused, Rng, Script, Session, SessionError, Statement, Value,
 };
 
-/// How transactions are asked for.
 pub enum Means {
     Statements(Box<Statements>),
     Calls(Calls),
@@ -277,7 +276,7 @@ impl Statements {
         client.begin().await?;
         let (mut warehouse_tax, mut district_tax, mut number, mut discount) = (0, 0, 0, 0);
         let mut sold = vec![Sold::default(); lines.len()];
-        let mut first = client.together(|query, row| {
+        let mut first = client.pipeline(|query, row| {
             match query {
                 WAREHOUSE => warehouse_tax = int(row, 0),
                 DISTRICT => (district_tax, number) = (int(row, 0), int(row, 1) - 1),
@@ -357,7 +356,7 @@ impl Statements {
         client.begin().await?;
         let (mut warehouse, mut name, mut credit) = (String::new(), String::new(), String::new());
         let mut named = Vec::new();
-        let mut first = client.together(|query, row| {
+        let mut first = client.pipeline(|query, row| {
             match query {
                 WAREHOUSE => text(row, 0).clone_into(&mut warehouse),
                 DISTRICT => text(row, 0).clone_into(&mut name),
@@ -432,13 +431,13 @@ impl Statements {
             Customer::Name(name) => {
                 let mut named = Vec::new();
                 let values = [Value::Int(home), Value::Int(district), Value::Text(name.clone())];
-                client.query(self.customers_of_name, &values, |row| named.push(int(row, 0))).await?;
+                client.run(self.customers_of_name, &values, |row| named.push(int(row, 0))).await?;
                 in_the_middle(&named)?
             }
         };
         let key = ints([home, district, number]);
         let mut order = 0;
-        let mut of_customer = client.together(|query, row| {
+        let mut of_customer = client.pipeline(|query, row| {
             if query == ORDER {
                 order = int(row, 0);
             }
@@ -447,7 +446,7 @@ impl Statements {
         of_customer.query_one(BALANCE, self.customer_balance, &key).await?;
         of_customer.query_one(ORDER, self.last_order, &key).await?;
         of_customer.end().await?;
-        let mut of_order = client.together(|_, row| _ = black_box(row));
+        let mut of_order = client.pipeline(|_, row| _ = black_box(row));
         of_order.query(0, self.lines, &ints([home, district, order])).await?;
         of_order.commit().await?;
         Ok(Ended::Committed)
@@ -459,7 +458,7 @@ impl Statements {
         client.begin().await?;
         // By district.
         let mut oldest = [None; DISTRICTS as usize];
-        let mut first = client.together(|at, row| oldest[at] = Some(int(row, 0)));
+        let mut first = client.pipeline(|at, row| oldest[at] = Some(int(row, 0)));
         for (at, district) in (1..=DISTRICTS).enumerate() {
             first.query(at, self.oldest_new_order, &ints([warehouse, district])).await?;
         }
@@ -468,7 +467,7 @@ impl Statements {
         // The customer's number and, behind them, the amounts; none of an order without lines.
         let mut customers = [0; DISTRICTS as usize];
         let mut amounts = [None; DISTRICTS as usize];
-        let mut second = client.together(|query, row| match query.checked_sub(DISTRICTS as usize) {
+        let mut second = client.pipeline(|query, row| match query.checked_sub(DISTRICTS as usize) {
             None => customers[query] = int(row, 0),
             Some(at) => amounts[at] = row[0].as_i64(),
         });
@@ -504,14 +503,14 @@ impl Statements {
         let mut next = 0;
         client.query_one(self.next_number, &ints([home, district]), |row| next = int(row, 0)).await?;
         let values = ints([home, district, next - 20, next, home, threshold]);
-        let mut low = client.together(|_, row| _ = black_box(row));
+        let mut low = client.pipeline(|_, row| _ = black_box(row));
         low.query_one(0, self.low_stock, &values).await?;
         low.commit().await?;
         Ok(Ended::Committed)
     }
 }
 
-/// Of the customers with a name, in the order of their first names, the one in the middle, rounded up (clause 2.5.2.2).
+/// Of the customers with a name, in the order of their first names, the middle one, rounded up (clause 2.5.2.2).
 fn in_the_middle(numbers: &[i64]) -> Result<i64, SessionError> {
     let middle = numbers.len().div_ceil(2).checked_sub(1).ok_or_else(|| SessionError::not_one(0))?;
     Ok(numbers[middle])

@@ -139,7 +139,7 @@ def _ends(volume: Node, held: dict[str, str]) -> tuple[str, str]:
 def _store(root: Node, service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
     """The store that a service is; and if none of our engines, whether it is told nothing but who may connect."""
     where = file.at((service.get("image") or service).line)
-    for store in stores.named_in(one.image.rpartition("/")[2]):
+    for store in sorted(stores.named_in(one.image.rpartition("/")[2])):
         yield Statement(where, "store", store)
         told = one.words or any(not ACCESS.search(name) for name in one.environment)
         given = any(service.get(key) is not None for key in ("build", "env_file", "extends", "configs"))
