@@ -135,13 +135,17 @@ def test_settings_reach_the_engine(engine: Engine, make: Make, ledger: Ledger) -
     first = next(iter(asked))
     assert found[first] == str(asked[first])
     answers = of(Settings, events)[0]
-    answered = {one.name for one in instance.settings_in_force([answers]) if one.source != "the rig's job"}
+    answered = {
+        setting_in_force.name
+        for setting_in_force in instance.settings_in_force([answers])
+        if setting_in_force.source != "the rig's job"
+    }
     noticed = set()
     for value, lie in product(answers.values, ("7777", "")):
         values = [value.model_copy(update={"value": lie}) if one == value else one for one in answers.values]
         with suppress(ValueError):  # nothing is no number
             lied = instance.settings_in_force([answers.model_copy(update={"values": values})])
-            noticed |= {one.name for one in lied if one.is_wrong}
+            noticed |= {setting_in_force.name for setting_in_force in lied if setting_in_force.is_wrong}
     assert set(asked) & answered <= noticed
 
 

@@ -41,8 +41,10 @@ def told(instance: Instance, ledger: Ledger, *phases: Phase, seed: int = 11) -> 
 def checks(events: Sequence[Event]) -> list[dict[str, str]]:
     """Of each check, the conditions that do not hold, with what they say. None is left out."""
     checked = of(Checked, events)
-    assert all({one.name for one in event.conditions} == CONDITIONS for event in checked)
-    return [{one.name: one.detail for one in event.conditions if not one.holds} for event in checked]
+    assert all({condition.name for condition in event.conditions} == CONDITIONS for event in checked)
+    return [
+        {condition.name: condition.detail for condition in event.conditions if not condition.holds} for event in checked
+    ]
 
 
 def broken(instance: Instance, ledger: Ledger, *questions: str) -> dict[str, str]:
@@ -68,9 +70,11 @@ def test_the_model_agrees_until_something_is_planted(engine: Engine, loading: In
     events = told(instance, ledger, *phases)
     assert checks(events) == [{}, {}, {}]
     (survey,) = of(Surveyed, events)
-    counters = {one.terminal: one.counter for one in survey.terminals}
+    counters = {terminal.terminal: terminal.counter for terminal in survey.terminals}
     assert sum(counter or 0 for counter in counters.values()) >= 120
-    assert {one.terminal: one.whole for one in survey.terminals} == {of: [(0, n)] for of, n in counters.items()}
+    assert {terminal.terminal: terminal.whole for terminal in survey.terminals} == {
+        of: [(0, n)] for of, n in counters.items()
+    }
     # What another process has begun goes on as the history has it.
     assert checks(told(instance, ledger, work, CheckPhase(at_least=[180]), seed=13)) == [{}]
     if engine.family == "postgresql":

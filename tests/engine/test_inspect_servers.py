@@ -113,7 +113,7 @@ def test_figures_of_a_postgresql_server_are_pgstattuples(engine: Engine, postgre
     inspected = seen(url)
     assert postgres.password not in inspected.model_dump_json()
     assert inspected.statistics and inspected.statistics.source.startswith("pgstattuple")
-    assert {one.name for one in inspected.statistics.tables} == {"customer", "shop.customer", '"odd name"'}
+    assert {table.name for table in inspected.statistics.tables} == {"customer", "shop.customer", '"odd name"'}
     assert len(inspected.statistics.indexes) == 3
     ((age, multi),) = postgres.ask(
         "select age(datfrozenxid), mxid_age(datminmxid) from pg_database where datname = current_database()"
@@ -135,21 +135,22 @@ def test_figures_of_an_innodb_server_are_its_own(engine: Engine, innodb: Own) ->
         "where table_schema = database()"
     )
     assert {row[0]: [int(number or 0) for number in row[1:]] for row in rows} == {
-        one.name: [one.records, one.record_bytes, one.bytes, one.index_bytes] for one in inspected.statistics.tables
+        table.name: [table.records, table.record_bytes, table.bytes, table.index_bytes]
+        for table in inspected.statistics.tables
     }
     sizes = innodb.ask(
         "select lower(index_name), table_name, stat_value from mysql.innodb_index_stats "
         "where stat_name = 'size' and database_name = database() and index_name <> 'GEN_CLUST_INDEX'"
     )
     assert {(name, table): int(size or 0) * 16384 for name, table, size in sizes} == {
-        (one.name, one.table): one.bytes for one in inspected.statistics.indexes
+        (index.name, index.table): index.bytes for index in inspected.statistics.indexes
     }
     leaves = innodb.ask(
         "select table_name, stat_value from mysql.innodb_index_stats where stat_name = 'n_leaf_pages' "
         "and database_name = database() and index_name in ('PRIMARY', 'GEN_CLUST_INDEX')"
     )
     assert {table: int(value or 0) for table, value in leaves} == {
-        one.name: one.data_pages for one in inspected.statistics.tables
+        table.name: table.data_pages for table in inspected.statistics.tables
     }
     assert isinstance(inspected.facts["history_list"], int)
     assert "no-primary-key" in names(inspected)
@@ -158,7 +159,7 @@ def test_figures_of_an_innodb_server_are_its_own(engine: Engine, innodb: Own) ->
     # The questions above have had MySQL 8 and later keep their figures for a day.
     innodb.ask("insert into nokey select a.id, 'new' from customer a, customer b limit 20000")
     before, after = (
-        next(one.records for one in told.statistics.tables if one.name == "nokey")
+        next(table.records for table in told.statistics.tables if table.name == "nokey")
         for told in (inspected, seen(innodb.url))
         if told.statistics
     )
@@ -212,8 +213,8 @@ def test_a_firebird_server_counts_what_its_file_holds(engine: Engine, firebird: 
     ):
         agree_but_for_digits(of_url, of_file)
     # gstat does not tell how much of a table's pages its blobs take.
-    fills = {one.name: one.real_fill_percent for one in by_url.statistics.tables}
-    whole = {one.name: one.real_fill_percent for one in by_file.statistics.tables}
+    fills = {table.name: table.real_fill_percent for table in by_url.statistics.tables}
+    whole = {table.name: table.real_fill_percent for table in by_file.statistics.tables}
     assert fills["customer"] is None and fills["emptied"] == pytest.approx(whole["emptied"], abs=0.1)
     for fact in ("page_bytes", "fragments", "fragmented_records_max", "blob_bytes", "forced_writes", "sweep_interval"):
         assert by_url.facts[fact] == by_file.facts[fact], fact

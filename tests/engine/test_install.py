@@ -94,7 +94,7 @@ def test_an_engine_of_which_only_a_part_is_left_is_damaged(home: Path, id: str, 
     (home / id / left).parent.mkdir(parents=True)
     (home / id / left).touch(mode=0o755)
     remedy = f"acidtest engines remove {id}, then acidtest engines install {id}"
-    (offer,) = (one for one in catalogue.offers() if one.id == id)
+    (offer,) = (offer for offer in catalogue.offers() if offer.id == id)
     assert offer.damage.endswith(missing)
     assert offer.lack() == (f"is damaged: {offer.damage}", remedy)
     with pytest.raises(MachineLacks, match="is damaged") as refused:

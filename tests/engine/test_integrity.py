@@ -82,7 +82,7 @@ def test_firebird_that_is_opened_again_and_again_notices_the_same(
             job = job_of(instance, SurveyPhase(), workload=WORKLOAD)
             (survey,) = of(Surveyed, converse(job, ledger, instance.environment(), standing))
             assert survey.strays == 0
-            assert all(one.whole and not one.torn for one in survey.terminals)
+            assert all(terminal.whole and not terminal.torn for terminal in survey.terminals)
             assert integrity(instance, ledger).holds == "holds"
         (database,) = instance.database_files()
         assert damage(database, payload)
@@ -136,7 +136,7 @@ def test_a_warning_that_shows_a_known_fault_is_kept_before_others() -> None:
     )
     warnings = [f"Warning: Page {n} is an orphan" for n in range(9)] + [f"Warning: {said}"]
     words = [*warnings, "Validation finished: 0 errors, 10 warnings, 0 fixed"]
-    text = "".join(ENTRY.format(database="/a.fdb", words=one) for one in words)
+    text = "".join(ENTRY.format(database="/a.fdb", words=word) for word in words)
     told = log.validation("gfix", text, Path("/a.fdb"))
     assert told.holds == "holds"
     assert told.said.startswith(f"Validation finished: 0 errors, 10 warnings, 0 fixed / {said} / Page 0 is an orphan")

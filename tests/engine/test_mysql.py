@@ -47,7 +47,9 @@ def test_a_large_log_takes_room(engine_id: str, settings: dict, megabytes: int) 
     assert catalogue.describe(engine_id).log_bytes(settings) == megabytes << 20
 
 
-@pytest.mark.parametrize("engine", [one.id for one in VERSIONS if one.initializes and one.id in MYSQLS], indirect=True)
+@pytest.mark.parametrize(
+    "engine", [version.id for version in VERSIONS if version.initializes and version.id in MYSQLS], indirect=True
+)
 def test_what_initializes_itself_leaves_no_account_but_locked_ones(
     adopt: Adopt, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

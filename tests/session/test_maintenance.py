@@ -47,7 +47,10 @@ def done(instance: Instance, ledger: Ledger, spec: Maintenance, between: list[Ph
     phases = [CheckPhase(), spec.run_phase(), *(between or []), CheckPhase()]
     events = talk(instance, ledger, *phases, workload=spec.message())
     (maintained,), (result,) = of(Maintained, events), of(Result, events)
-    before, after = ({one.name: (one.holds, one.detail) for one in event.conditions} for event in of(Checked, events))
+    before, after = (
+        {condition.name: (condition.holds, condition.detail) for condition in event.conditions}
+        for event in of(Checked, events)
+    )
     assert all(holds for holds, _ in before.values()), before
     assert set(before) == set(after) == set(spec.conditions())
     return maintained, after, result
@@ -64,9 +67,9 @@ def test_every_backup_is_restored_and_is_its_source(instance: Instance, ledger: 
     assert (result.counts.committed, result.counts.errors) == (2, 0)
     assert [kind.name for kind in result.kinds] == ["backup"]
     files = sorted(instance.directory.glob("made-*.fbk"))
-    assert [one.backup_bytes for one in maintained.operations] == [file.stat().st_size for file in files]
-    assert all(one.database_bytes > one.backup_bytes > 1_000_000 for one in maintained.operations)
-    assert all(one.seconds >= one.flush_s >= 0 for one in maintained.operations)
+    assert [operation.backup_bytes for operation in maintained.operations] == [file.stat().st_size for file in files]
+    assert all(operation.database_bytes > operation.backup_bytes > 1_000_000 for operation in maintained.operations)
+    assert all(operation.seconds >= operation.flush_s >= 0 for operation in maintained.operations)
     assert not (instance.directory / "verified.fdb").exists()
 
 
@@ -115,7 +118,7 @@ def test_what_was_wrong_in_the_source_is_wrong_in_what_is_restored(instance: Ins
     change = AskPhase(questions=["update branches set bbalance = 7"])
     events = talk(instance, ledger, change, spec.run_phase(), CheckPhase(), workload=spec.message())
     (checked,) = of(Checked, events)
-    broken = {one.name: one.detail for one in checked.conditions if not one.holds}
+    broken = {condition.name: condition.detail for condition in checked.conditions if not condition.holds}
     assert broken["branches_sum_equals_history"] == "7 and 0"
     assert broken["restored_keeps_conditions"].endswith("branches_sum_equals_history: 7 and 0")
     assert "restored_equals_source" not in broken

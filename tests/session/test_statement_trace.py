@@ -54,19 +54,21 @@ def test_the_trace_and_the_counters_agree(instance: Instance, ledger: Ledger) ->
     assert found.not_traced is None
     assert not found.lost, found
     assert found.commits == found.committed == 4 * ROUNDS
-    (inserted,) = [one for one in found.statements if one.text.startswith("insert into iud")]
+    (inserted,) = [statement for statement in found.statements if statement.text.startswith("insert into iud")]
     assert (inserted.count, inserted.record_inserts, inserted.failed) == (ROWS * ROUNDS, ROWS * ROUNDS, 0)
-    kinds = {one.kind: one.count for one in found.statements if one.kind}
+    kinds = {statement.kind: statement.count for statement in found.statements if statement.kind}
     assert kinds == {"commit": 4 * ROUNDS, "start of a transaction": 4 * ROUNDS}
-    texts = " ".join(one.text for one in found.statements)
+    texts = " ".join(statement.text for statement in found.statements)
     assert "mon$" not in texts, "settings that are read are no statements of the terminals"
     assert "count(distinct" not in texts, "nor is a check"
     # Two counts of the engine's own, by ways of their own.
-    risen = {one.name: one.sessions for one in counted.counters}
+    risen = {counter.name: counter.sessions for counter in counted.counters}
     for name in OF_RECORDS:
-        assert sum(getattr(one, f"record_{name}") for one in found.statements) == risen[f"record_{name}"], name
+        assert sum(getattr(statement, f"record_{name}") for statement in found.statements) == risen[f"record_{name}"], (
+            name
+        )
     for name in ("reads", "writes", "fetches", "marks"):  # what begins a transaction has no figures in the trace
-        assert sum(getattr(one, name) for one in found.statements) <= (risen[f"page_{name}"] or 0), name
+        assert sum(getattr(statement, name) for statement in found.statements) <= (risen[f"page_{name}"] or 0), name
 
 
 @firebirds

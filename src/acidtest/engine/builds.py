@@ -275,7 +275,7 @@ def numbers(release: str) -> tuple[int, ...]:
 
 def listed(options: Sequence[str]) -> tuple[str, ...]:
     """Options as they are recorded: cut to lengths that a journal bears."""
-    return tuple(one[:OPTION_MAX] for one in options if one.strip())[:OPTIONS_MAX] or (NOT_TOLD,)
+    return tuple(option[:OPTION_MAX] for option in options if option.strip())[:OPTIONS_MAX] or (NOT_TOLD,)
 
 
 def _changed(file: Path) -> tuple[int, ...]:

@@ -50,7 +50,7 @@ class Counters:
         """What the rig answered, as a recording keeps it."""
         units = {counter.name: counter.unit for counter in self.table}
         figures = event.model_dump(exclude={"event", "counters"})
-        counters = [EngineCounter(unit=units[one.name], **one.model_dump()) for one in event.counters]
+        counters = [EngineCounter(unit=units[counter.name], **counter.model_dump()) for counter in event.counters]
         return EngineCounts(source=self.source, counters=counters, **figures)
 
 

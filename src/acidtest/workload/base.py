@@ -272,24 +272,24 @@ class WorkloadSpec(Model, ABC):
 
     @model_validator(mode="after")
     def _stages_and_classes_fit(self) -> Self:
-        if len({one.is_open for one in self.stages}) > 1:
+        if len({stage.is_open for stage in self.stages}) > 1:
             raise ValueError("stages: some have rate_per_s and some have terminals: give all of them the same")
-        if self.stages and not any(one.begins or one.ends for one in self.stages):
+        if self.stages and not any(stage.begins or stage.ends for stage in self.stages):
             raise ValueError("stages: none has anything to do: give one a rate or terminals above 0")
-        if twice := next((n for n, many in Counter(one.name for one in self.classes).items() if many > 1), None):
+        if twice := next((n for n, many in Counter(class_.name for class_ in self.classes).items() if many > 1), None):
             raise ValueError(f'classes: two are called "{twice}": give one another name')
-        for one in self.classes:
-            if unknown := next((kind for kind in one.mix if kind not in self.mixed_kinds()), None):
+        for class_ in self.classes:
+            if unknown := next((kind for kind in class_.mix if kind not in self.mixed_kinds()), None):
                 kinds = ", ".join(self.mixed_kinds()) or "none: its transactions are not mixed by weight"
                 raise ValueError(
-                    f'classes: mix of "{one.name}": {unknown} is no kind of this workload; its kinds: {kinds}'
+                    f'classes: mix of "{class_.name}": {unknown} is no kind of this workload; its kinds: {kinds}'
                 )
         if self.classes and self.rate_per_s is not None:
             raise ValueError("rate_per_s: each class has its own: write rate_per_s into the classes")
         if self.stages and self.classes and any((c.rate_per_s is None) == self.stages[0].is_open for c in self.classes):
             wanted = "rate_per_s in each class" if self.stages[0].is_open else "no rate_per_s in any class"
             raise ValueError(f"stages: what they say is shared out over the classes, which needs {wanted}")
-        if (most := max((max(one.begins, one.ends) for one in self.stages), default=0)) > self.terminals and (
+        if (most := max((max(stage.begins, stage.ends) for stage in self.stages), default=0)) > self.terminals and (
             not self.stages[0].is_open
         ):
             raise ValueError(
@@ -354,7 +354,7 @@ class WorkloadSpec(Model, ABC):
             may_start_early=self.warmup_limit_s is not None,
             extent=Count(transactions=self.count) if self.count else Duration(seconds=self.duration_s or 0),
             retries=self.retries,
-            classes=[one.message(self.arrivals) for one in self.classes],
+            classes=[class_.message(self.arrivals) for class_ in self.classes],
             stages=stage_messages(self.stages, self.classes),
             sleepers=IdleSessions(sessions=self.sleeping_sessions, in_transaction=self.sleeping_in_transaction)
             if self.sleeping_sessions

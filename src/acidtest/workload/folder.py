@@ -151,7 +151,7 @@ def read_database(path: Path) -> Folder:
         parts={name: file for name, file in files.items() if name in PARTS},
         tables=tables,
         variables=said.variables,
-        hashes=hashes | of_sql | {one.path.name: one.held.sha256 for one in tables if isinstance(one, Csv)},
+        hashes=hashes | of_sql | {table.path.name: table.held.sha256 for table in tables if isinstance(table, Csv)},
     )
 
 

@@ -226,7 +226,7 @@ class Maintenance(WorkloadSpec):
     def doubts(self, done: Done | None) -> list[Warning]:
         if done is None or not done.operations or self.parallel == 1:
             return []
-        seen = [one.workers for one in done.operations if one.workers is not None]
+        seen = [operation.workers for operation in done.operations if operation.workers is not None]
         asked = f"{self.parallel} parallel workers were asked for, and"
         if not seen:
             text = f"{asked} nothing shows how many there were: nobody may look into a database while it is restored."

@@ -260,8 +260,8 @@ class OltpEmul(WorkloadSpec):
 
     def loaded_text(self) -> str:
         """A sum of it, for the scripts are long; with the settings, which act while it is filled as well."""
-        filling = [one for one in self._settings() if one.code not in ("WORKERS_COUNT", "WARM_TIME")]
-        text = super().loaded_text() + "".join(one.model_dump_json() for one in filling)
+        filling = [setting for setting in self._settings() if setting.code not in ("WORKERS_COUNT", "WARM_TIME")]
+        text = super().loaded_text() + "".join(setting.model_dump_json() for setting in filling)
         return f"oltp_emul {hashlib.sha256(text.encode()).hexdigest()}"
 
     def loaded_bytes(self) -> int:

@@ -229,8 +229,8 @@ class Replay(OfFolder):
         """What of the log is not replayed, and what else its reader must know."""
         facts = self.facts()
         left = [
-            f"Not replayed, {counted(one.count, 'entry', 'entries')}: {one.why} ({_places(one)})."
-            for one in facts.not_replayed
+            f"Not replayed, {counted(entry.count, 'entry', 'entries')}: {entry.why} ({_places(entry)})."
+            for entry in facts.not_replayed
         ]
         return [*left, *facts.notes]
 

@@ -90,7 +90,7 @@ class Sql(OfFolder):
 
     def mixed_kinds(self) -> tuple[str, ...]:
         if self.folder is None:  # of a recorded one they were looked at when it was read
-            return tuple(kind for one in self.classes for kind in one.mix)
+            return tuple(kind for class_ in self.classes for kind in class_.mix)
         return tuple(self.folder.transactions)
 
     @model_validator(mode="after")

@@ -102,8 +102,8 @@ def _information(base: Path) -> Iterator[str]:
 def _series(wanted: Wanted, release: str) -> Version:
     """The newest series that begins with this release or before it."""
     numbers = builds.numbers(release)
-    known = [one for one in VERSIONS if one.id.startswith(f"{wanted.product}-")]
-    fitting = [one for one in known if one.begins <= numbers]
+    known = [version for version in VERSIONS if version.id.startswith(f"{wanted.product}-")]
+    fitting = [version for version in known if version.begins <= numbers]
     if not fitting:
         oldest = ".".join(map(str, known[0].begins))
         raise wanted.refuse(f"{wanted.title} {release} is older than any that acidtest can run ({oldest})")
@@ -170,7 +170,9 @@ def _details(wanted: Wanted, program: Path, release: str, options: list[str], ve
     doubts = []
     series = version.id.partition("-")[2]
     if not re.match(rf"{re.escape(series)}(\.|$)", release):
-        newest = [one.id for one in VERSIONS if one.id.startswith(f"{wanted.product}-")][-1].partition("-")[2]
+        newest = [version.id for version in VERSIONS if version.id.startswith(f"{wanted.product}-")][-1].partition("-")[
+            2
+        ]
         is_newer = builds.numbers(release)[:2] > builds.numbers(newest)
         doubts.append(builds.unknown_series(wanted, release, version.id, newest, is_newer=is_newer))
     if "debug" in release.lower() or any(re.match("CMAKE_BUILD_TYPE:.*=Debug$", option) for option in options):

@@ -147,8 +147,8 @@ def _objects(held: Mapping[str, str | None]) -> list[tuple[str, str]]:
 
 def _has_binary_log(answers: Sequence[Settings]) -> bool:
     return any(
-        SETTINGS["log_bin"].said(one.value or "") == "true"
+        SETTINGS["log_bin"].said(value.value or "") == "true"
         for of in answers
-        for one in of.values
-        if one.name == "log_bin"
+        for value in of.values
+        if value.name == "log_bin"
     )
