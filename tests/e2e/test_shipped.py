@@ -155,7 +155,7 @@ def run(acidtest: Run, command: str, file: Path, journal: Path) -> list[dict[str
 
 
 def struck_nothing(cut: dict[str, Any]) -> bool:
-    """A fault that is drawn by lot need not meet one of so few requests: then nothing is known, and it is said why."""
+    """A fault that is drawn at random need not meet one of so few requests: then nothing is known, and it is said why."""
     why = cut["storage"]["why"] if cut["storage"] else ""
     return "did not strike" in why or "never read again" in why
 

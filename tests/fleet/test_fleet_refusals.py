@@ -188,5 +188,5 @@ def test_a_held_out_size_is_foretold_on_one_machine(experiment: Path, refused: R
         'held_out = ["20 MB"]\n[workload.tpcc]\nduration_s = 1\n'
     )
     told = " ".join(refused())
-    assert "growth.held_out: a held-out size is foretold on the machine that measures the others" in told
+    assert "growth.held_out: a held-out size is predicted on the machine that measures the others" in told
     assert "run without --fleet" in told

@@ -37,10 +37,10 @@ def why_failed(error: AcidtestError | OSError, engine: Engine) -> str:
     if isinstance(error, GeneratorFailed):
         return engine.gone() or told(error)
     if isinstance(error, Refused) and STATEMENT.search(error.message) and (engine.private or _answers(engine)):
-        mend = "mend the statement there"
+        repair = "correct the statement there"
         if OF_TYPE.search(error.message):
-            mend += ", or, where the type of a parameter is the trouble, write cast(:name as integer)"
-        return engine.gone() or f"{told(error)}; {mend}"
+            repair += ", or, where the type of a parameter is the trouble, write cast(:name as integer)"
+        return engine.gone() or f"{told(error)}; {repair}"
     if not engine.private and not isinstance(error, RestoreFailed):
         return f"{engine.last_facts().source}: {told(error)}; see whether the server still runs and lets acidtest in"
     return engine.gone() or told(error)
@@ -58,7 +58,7 @@ def _answers(engine: Engine) -> bool:
 
 
 def refuse_to_go_on(context: RunContext) -> None:
-    """Raise where no further cell could run, so that the same command goes on when that is mended.
+    """Raise where no further cell could run, so that the same command goes on when that is repaired.
 
     MachineLacks where the rig is gone, and AcidtestError where the run's own place is.
     """

@@ -83,7 +83,7 @@ def _fatal_for_users(directory: Path) -> Iterator[None]:
                 f"{error.filename}: could not be released: {error.strerror}",
                 "end what uses it, run acidtest clean, then the same command again",
             ) from None
-        raise AcidtestError(told(error), "mend that, and run the same command again") from None
+        raise AcidtestError(told(error), "repair that, and run the same command again") from None
 
 
 def header(plan: Plan) -> Header:

@@ -72,7 +72,7 @@ def probe(
                 return _on_device(path, plan, devices, show, watch, ledger)
             return _in_directory(path, plan, watch, ledger, file_bytes)
     except OSError as error:
-        raise CellFailed(told(error), f"mend that, and probe {path} again") from None
+        raise CellFailed(told(error), f"repair that, and probe {path} again") from None
 
 
 def _in_directory(path: Path, plan: ProbePlan, watch: Watch, ledger: Ledger, file_bytes: int) -> ProbeRecording:

@@ -179,7 +179,7 @@ class Engine(ABC):
             return Offer(self.id, True, "", "", "", "", remedy, damage=damage)
 
     def ready(self) -> None:
-        """Raise MachineLacks, with the way to mend it, unless the engine can run here."""
+        """Raise MachineLacks, with the way to repair it, unless the engine can run here."""
         if lack := self.offer().lack():
             raise MachineLacks(f"{self.id} {lack[0]}", lack[1])
 

@@ -36,7 +36,7 @@ ASKED_S = 60  # for a program to say its version
 OPTION_MAX = 4096  # characters
 OPTIONS_MAX = 200
 NOT_TOLD = "not known: the build does not tell it"  # in place of options
-ANOTHER = "name another build, or mend this one"
+ANOTHER = "name another build, or repair this one"
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def check_path(wanted: Wanted) -> None:
         wanted.path.stat()
     except OSError as error:
         raise wanted.refuse(
-            f"{wanted.path}: {error.strerror}", "mend the path, which begins at the working directory"
+            f"{wanted.path}: {error.strerror}", "correct the path, which begins at the working directory"
         ) from None
 
 

@@ -110,18 +110,18 @@ class Program(Engine):
                 start_new_session=True,
             )
         except OSError as error:
-            raise MachineLacks(f"{at}: could not be run: {told(error)}", "mend that") from None
+            raise MachineLacks(f"{at}: could not be run: {told(error)}", "repair that") from None
         try:
             output = process.communicate(timeout=limit_s)[0].decode(errors="replace")
         except subprocess.TimeoutExpired:
-            raise MachineLacks(f"{at}: did not end within {limit_s:g} s", "mend it, or leave version out") from None
+            raise MachineLacks(f"{at}: did not end within {limit_s:g} s", "correct it, or leave version out") from None
         finally:
             with contextlib.suppress(ProcessLookupError):  # of our own session
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         if process.returncode != 0:
             raise MachineLacks(
-                f"{at}: {ended(process.returncode, last_line(output))}", "install the program, or mend it"
+                f"{at}: {ended(process.returncode, last_line(output))}", "install the program, or repair it"
             )
         return harmless(next((line.strip() for line in output.splitlines() if line.strip()), ""), SAID_MAX)
 

@@ -74,8 +74,8 @@ def forecasts(growth: Growth) -> Table:
 FORECASTS = (
     Column("series", lambda row: row[0].series, right=False),
     Column("database", lambda row: size_text(row[0].bytes)),
-    Column("foretold", lambda row: row[1], right=False),
-    Column("commits/s foretold", lambda row: number(row[0].rate)),
+    Column("predicted", lambda row: row[1], right=False),
+    Column("commits/s predicted", lambda row: number(row[0].rate)),
     Column("95 %", lambda row: f"{number(row[0].interval.low)} to {number(row[0].interval.high)}"),
     Column("measured", lambda row: row[0].missing or number(row[0].measured)),
     Column("inside", lambda row: {None: NOTHING, True: "yes", False: "no"}[row[0].holds], right=False),

@@ -155,7 +155,7 @@ def _toml(text: str, name: str) -> _Table:
     try:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{harmless(name)}: not TOML: {harmless(str(error))}", "mend that line") from None
+        raise BadInput(f"{harmless(name)}: not TOML: {harmless(str(error))}", "correct that line") from None
     lines: dict[Path, int] = {(): 1}
     at: Path = ()
     counts: Counter[Path] = Counter()

@@ -164,7 +164,7 @@ def of_initdb(words: Sequence[str], where: Where) -> tuple[Setting, ...]:
 
 
 def split(text: str) -> list[str]:
-    """The words of a command in one string; those that can be told apart, if its quotes do not match."""
+    """The words of a command in one string; those that can be distinguished, if its quotes do not match."""
     text = text[: 1 << 16]
     try:
         return shlex.split(text, comments=False)

@@ -1,4 +1,4 @@
-"""What each side promises of a commit: whether it survives a power cut, and whether torn pages are mended."""
+"""What each side promises of a commit: whether it survives a power cut, and whether torn pages are repaired."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ MANUALS = (
     "Firebird, gfix -write; MongoDB, Write Concern; Redis, Persistence; Cassandra, commitlog_sync; Tarantool, "
     "wal_mode; mount(8), barrier; TPC-C, clause 3.5: durability"
 )
-Promise = Literal["a commit is on the drive when it returns", "a page torn by a power cut is mended"]
+Promise = Literal["a commit is on the drive when it returns", "a page torn by a power cut is repaired"]
 COMMIT: Promise = "a commit is on the drive when it returns"
-PAGES: Promise = "a page torn by a power cut is mended"
+PAGES: Promise = "a page torn by a power cut is repaired"
 
 
 def _on(value: str) -> bool:
