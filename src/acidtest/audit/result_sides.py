@@ -25,8 +25,8 @@ OTHERS = frozenset(
 
 
 def by_side(bench: Bench, results: Sequence[Published]) -> Mapping[str, list[Published]]:
-    """The results of each side, by its title: of each engine where several are distinguished, else of each folder that a
-    side has for itself. Results of no known side are left out; fewer than two sides: nothing."""
+    """The results of each side, by its title: of each engine where several are distinguished, else of each folder that
+    a side has for itself. Results of no known side are left out; fewer than two sides: nothing."""
     by_engine: dict[str, list[Published]] = defaultdict(list)
     for result in results:
         if engine := product(result):
