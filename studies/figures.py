@@ -177,8 +177,8 @@ def _hints(at: At) -> Shown:
             if use.role == "database":
                 told.update(use.hints)
                 told.update({f"mmap {how}": count for how, count in use.mappings.items()})
-    said = ", ".join(f"{count:,} × {what}" for what, count in sorted(told.items()))
-    return Shown(said or "none", float(told.total()))
+    text = ", ".join(f"{count:,} × {what}" for what, count in sorted(told.items()))
+    return Shown(text or "none", float(told.total()))
 
 
 def _load(at: At) -> Shown:

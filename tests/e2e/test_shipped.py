@@ -148,8 +148,8 @@ def run(acidtest: Run, command: str, file: Path, journal: Path) -> list[dict[str
     """The recordings of a run or a search."""
     ran = acidtest(command, file, "--quick", "--out", journal.parent, "--json")
     assert ran.returncode in (0, 1), ran.stderr + ran.stdout  # findings are right: all is too short here
-    told = json.loads(ran.stdout)
-    assert told["searches" if command == "search" else "rows"], told
+    answer = json.loads(ran.stdout)
+    assert answer["searches" if command == "search" else "rows"], answer
     lines = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
     return [line for line in lines if line["kind"] == "recording"]
 

@@ -278,8 +278,8 @@ class CuttableGuest(CuttablePlace):
     def _checked(self, command: Sequence[str]) -> tuple[int, str]:
         """The exit code, and the output, of a program that checks."""
         tool = Path(command[0]).name
-        said = self._up.run(
+        result = self._up.run(
             f"running {tool}", f"{' '.join(command)} >/run/checked 2>&1; echo $?; cat /run/checked", FSCK_S
         )
-        code, _, words = said.partition("\n")
+        code, _, words = result.partition("\n")
         return int(code), words
