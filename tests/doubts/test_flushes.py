@@ -114,6 +114,24 @@ def test_without_a_floor_or_a_measurement_nothing_is_said_of_the_drive() -> None
     assert judge([on("tmpfs")], METAL, {}).verdict == "does not flush"
 
 
+@pytest.mark.parametrize(
+    ("durable", "says"),
+    [
+        ([4_290, 5_000, 6_220, 7_000, 8_130], "varies too much"),
+        ([1_900, 1_950, 2_000, 2_050, 2_100], "Too fast for a disk"),
+        ([4_400, 4_500, 4_600, 4_700, 4_800], "hardly longer"),
+    ],
+)
+def test_why_a_flush_is_not_told_apart_follows_from_its_figures(durable: list[float], says: str) -> None:
+    floor = [186.0, 500.0, 951.0, 1_500.0, 1_900.0] if says == "varies too much" else [one / 1.5 for one in durable]
+    found = timings(100, 100, plain_us=3) | {
+        "fsync": Timing([1e6 / one for one in durable], durable),
+        "sync_file_range": Timing([1e6 / one for one in floor], floor),
+    }
+    why = [one.why for one in judge([on("ext4"), SSD], METAL, found).evidence if one.method == "fsync"]
+    assert len(why) == 1 and says in why[0], why
+
+
 def test_what_slows_a_disk_down_hides_no_lie() -> None:
     busy = Timing([900.0, 20.0, 800.0, 5.0, 700.0], [300.0, 8_000.0, 350.0, 20_000.0, 400.0])
     lying: dict[FlushMethod, Timing] = dict.fromkeys(DURABLE, busy)

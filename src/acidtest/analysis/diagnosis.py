@@ -312,14 +312,12 @@ def _flush(figures: Figures, share: Summary | None, waited: Sequence[Waited] = (
     part = f"By the probe's time of a flush, the flushes of a commit take {_times(share)} as long as it does."
     if not were_counted:
         part = f"One flush takes {_times(share)} as long as a commit; how many there are could not be counted."
-    like = ""
+    like = yardsticks.sentence(flush)
     if flush.median:
-        yardstick = yardsticks.nearest(flush.median)
-        like = f"A flush of {_time(flush.median)} is {yardsticks.likeness(flush.median)}"
         said.append(like[:1].lower() + like[1:])
-        source = f"{AMDAHL}; {yardstick.source}"
+        source = "; ".join([AMDAHL, *(one.source for one in yardsticks.named(flush))])
         rotational = figures.storage.rotational if figures.storage else ""
-        if contradicts := yardsticks.contradiction(rotational, flush.median):
+        if contradicts := yardsticks.contradiction(rotational, flush):
             said.append(f"the device: {contradicts}")
     seen = summarise(commits.at_work) if commits.at_work else None
     if seen is not None:
@@ -334,10 +332,14 @@ def _flush(figures: Figures, share: Summary | None, waited: Sequence[Waited] = (
     if any(bound.low >= FLUSH_LIKELY for bound in bounds) and all((one.median or 0) >= FLUSH_UNLIKELY for one in known):
         remedy = "Let several changes share a commit, or commits of several sessions share a flush"
         keep = "Not by giving up durability, unless its loss is accepted."
-        if flush.median and flush.interval and yardsticks.nearest(flush.interval.high) is yardsticks.KEEPS_CACHE:
-            says = f"{like}: not the reason. No other drive would be much faster; fewer flushes would help. {part}"
-            return is_("unlikely", says, f"{remedy}. {keep}")
-        says = f"{like}: the reason, unless other programs flush beside it. {part}"
+        most = yardsticks.KEEPS_CACHE.high_us
+        if flush.interval and flush.interval.high <= most:
+            says = f"{like}. It is not the reason: no other drive would be much faster; fewer flushes would help."
+            return is_("unlikely", f"{says} {part}", f"{remedy}. {keep}")
+        if flush.interval is None or flush.interval.low <= most:
+            says = f"{like}. Whether another drive would be faster cannot be told. {part}"
+            return is_("cannot tell", says, f"Repeat it while the machine is idle. {remedy}. {keep}")
+        says = f"{like}. It is the reason, unless other programs flush beside it. {part}"
         return is_("likely", says, f"{remedy}; or a drive whose cache survives a power cut. {keep}")
     if seen and seen.interval and seen.interval.high < FLUSH_UNLIKELY and bounds[0].low >= FLUSH_LIKELY:
         says = "But the device itself was at work for a small part of the time: the wait is above it."
@@ -582,10 +584,6 @@ def _listed(name: Name, held: Sequence[str] | None, figures: Figures, nothing: s
         return Bottleneck(name, "unlikely", nothing)
     says = f"What it says may cost time{more}; no figure here shows how much."
     return Bottleneck(name, "possible", says, tuple(held))
-
-
-def _time(us: float) -> str:
-    return f"{us / 1000:.3g} ms" if us >= 1000 else f"{_figure(us)} µs"
 
 
 def _us(summary: Summary) -> str:

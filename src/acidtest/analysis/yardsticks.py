@@ -1,13 +1,15 @@
 """How long a flush takes on storage of each kind, as others have published it. Pure.
 
-What was measured is held against the kind that is nearest; a yardstick tells neither what a drive is nor whether it
-keeps what it reports as flushed.
+A kind is named only where the whole interval of what was measured bears it; a yardstick tells neither what a drive is
+nor whether it keeps what it reports as flushed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
+
+from acidtest.analysis.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -61,27 +63,66 @@ def nearest(flush_us: float) -> Yardstick:
     return min(YARDSTICKS, key=apart)
 
 
-def likeness(flush_us: float) -> str:
-    """ "as fast as an SSD with power-loss protection, or a controller with a battery (43 to 158 µs)"."""
-    one = nearest(flush_us)
-    how = "as slow as" if one is not KEEPS_CACHE else "as fast as"
-    if flush_us > 2 * one.high_us:
-        how = "slower than"
-    elif flush_us < one.low_us / 2:
-        how = "faster than"
-    return f"{how} {one.kind} ({one.low_us:,.0f} to {one.high_us:,.0f} µs)"
+def named(flush: Summary) -> tuple[Yardstick, ...]:
+    """The kinds that a flush, in microseconds, is held against: the one that its interval lies at, or those that it
+    lies between; none where the interval is of several kinds, or there is none."""
+    if (bounds := flush.interval) is None or bounds.low <= 0:
+        return ()
+    met = [one for one in YARDSTICKS if one.low_us <= bounds.high and bounds.low <= one.high_us]
+    if not met:
+        faster = [one for one in YARDSTICKS if one.high_us < bounds.low][-1:]
+        slower = [one for one in YARDSTICKS if bounds.high < one.low_us][:1]
+        return (*faster, *slower)
+    kind, *others = met
+    around = bounds.low < kind.low_us and kind.high_us < bounds.high
+    if others or around or nearest(bounds.low) is not nearest(bounds.high):
+        return ()
+    return (kind,)
 
 
-def contradiction(rotational: str, flush_us: float) -> str:
-    """Where what a device reports of its rotation ("yes", "no") and its flushes do not agree; "" where they agree."""
-    if rotational == "yes" and flush_us < FASTEST_TURN_US:
+def likeness(flush: Summary) -> str:
+    """What the whole interval bears: "as slow as a network volume (Amazon EBS) (500 to 1,420 µs), or slower"."""
+    if (bounds := flush.interval) is None:
+        return f"too few repetitions to name a kind of drive ({flush.reason})"
+    kinds = named(flush)
+    if not kinds:
+        return "too uncertain to name a kind of drive; repeat it while the machine is idle"
+    says = []
+    for kind in kinds:
+        of = f"{kind.kind} ({kind.low_us:,.0f} to {kind.high_us:,.0f} µs)"
+        if kind.high_us < bounds.low:
+            says.append(f"slower than {of}")
+        elif bounds.high < kind.low_us:
+            says.append(f"faster than {of}")
+        else:
+            beyond = ", or faster" if bounds.low < kind.low_us else ", or slower" if kind.high_us < bounds.high else ""
+            says.append(f"{'as fast as' if kind is KEEPS_CACHE else 'as slow as'} {of}{beyond}")
+    return " and ".join(says)
+
+
+def sentence(flush: Summary) -> str:
+    """ "A flush takes 900 µs (880 to 920): as slow as a network volume (Amazon EBS) (500 to 1,420 µs)"."""
+    between = f" ({_us(flush.interval.low)} to {_us(flush.interval.high)})" if flush.interval else ""
+    return f"A flush takes {_us(flush.median or 0.0)} µs{between}: {likeness(flush)}"
+
+
+def contradiction(rotational: str, flush: Summary) -> str:
+    """Where what a device reports of its rotation ("yes", "no") and the whole interval of a flush do not agree; else
+    ""."""
+    if (bounds := flush.interval) is None:
+        return ""
+    if rotational == "yes" and bounds.high < FASTEST_TURN_US:
         return (
-            f"it reports that it rotates, as virtio does of any, but flushes in {flush_us:,.0f} µs; the fastest disk "
-            f"turns once in {FASTEST_TURN_US:,.0f}: it does not rotate, or a cache answers for it"
+            f"it reports that it rotates, as virtio does of any, but a flush takes {_us(bounds.high)} µs at most; the "
+            f"fastest disk turns once in {FASTEST_TURN_US:,.0f}: it does not rotate, or a cache answers for it"
         )
-    if rotational == "no" and nearest(flush_us) is DISK:
+    if rotational == "no" and bounds.low >= DISK.low_us:
         return (
-            f"it reports that it does not rotate, but a flush takes {flush_us:,.0f} µs, as long as a turn of a disk: "
-            "something above it or beside it holds flushes back"
+            f"it reports that it does not rotate, but a flush takes {_us(bounds.low)} µs at least, as long as a turn "
+            "of a disk: something above it or beside it holds flushes back"
         )
     return ""
+
+
+def _us(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"

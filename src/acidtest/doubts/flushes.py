@@ -240,6 +240,11 @@ def _of_method(
         text = f"{latency}, {_times(unflushed)} {label(FLOOR[method])}"
         if unflushed.interval.low > EMPTY_COMMANDS:
             why = "More than the block and its flush may be behind that: it says nothing of the flush."
+        elif unflushed.interval.high > EMPTY_COMMANDS:
+            why = (
+                "It varies too much to tell a flush from an empty command: repeat it while the machine is idle, or let "
+                "a pulled plug decide."
+            )
         elif took.interval.high < 1e6 / TURNS_PER_S_MOST:
             why = (
                 "Too fast for a disk, not too fast for an SSD with power-loss protection: "

@@ -29,7 +29,7 @@ from acidtest.analysis.diagnosis import (
 )
 from acidtest.analysis.health import AT_RISK
 from acidtest.analysis.latency import percentile_ns
-from acidtest.analysis.summary import Summary, median, summarise
+from acidtest.analysis.summary import Summary, summarise
 from acidtest.doubts.flushes import median_us
 from acidtest.families import FIREBIRD, of_engine
 from acidtest.finding import SEVERITIES
@@ -381,7 +381,7 @@ def print_report(results: Report, console: Console) -> None:
 def where(results: Report) -> list[str]:
     """Machine, storage and database, one line each."""
     held = results.diagnosis
-    machine, flush_us = held.machine, median(results.figures.probed.flush_us) if results.figures.probed else None
+    machine, flush = held.machine, summarise(results.figures.probed.flush_us) if results.figures.probed else None
     lines = [
         f"machine: {machine.cpu_model}, {counted(machine.cpu_count, 'core')}, {machine.memory_bytes / 2**30:.1f} GiB, "
         f"{machine.kernel}, virtualization {machine.virtualization}"
@@ -390,7 +390,7 @@ def where(results: Report) -> list[str]:
         free = f"{held.place.free_bytes / 1e9:.1f} GB free"
         of = f" of {held.place_bytes / 1e9:.1f}" if held.place_bytes else ""
         lines.append(f"place: {harmless(held.place.path)}, {free}{of}")
-    lines += [f"beneath: {harmless(probe_report.layer_text(layer, flush_us))}" for layer in held.layers]
+    lines += [f"beneath: {harmless(probe_report.layer_text(layer, flush))}" for layer in held.layers]
     if held.database:
         size = f", {held.database.bytes / 1e6:,.3g} MB" if held.database.bytes is not None else ""
         version = f" {held.database.version}" if held.database.version else ""

@@ -11,13 +11,14 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentiles
-from acidtest.analysis.summary import Summary, median, ratio, summarise
-from acidtest.analysis.yardsticks import contradiction, likeness
+from acidtest.analysis.summary import Summary, ratio, summarise
+from acidtest.analysis.yardsticks import contradiction, sentence
 from acidtest.doubts.flushes import Judgement, Verdict, judge_recording, label, median_us
 from acidtest.journal.probe import DURABLE, Layer, ProbeRecording
 from acidtest.journal.protocol import ProbePattern, ProbeStep
 from acidtest.report.numbers import interval, number, summary_json
 from acidtest.report.table import Cell, Column, Table, print_table
+from acidtest.words import harmless
 
 TONES = {"flushes": "survived", "does not flush": "lost", "cannot tell": "unknown"}
 STYLES: Mapping[Verdict, str] = {"flushes": "green", "does not flush": "bold red", "cannot tell": "yellow"}
@@ -32,7 +33,7 @@ class Line:
     step: ProbeStep
     rate: Summary  # blocks a second
     percentiles: tuple[Percentile, ...]  # of analysis.latency.SHOWN, then the maximum; of all repetitions
-    flush_us: float | None  # the flush alone; median of the repetitions' medians, None where it is part of the write
+    flush: Summary  # microseconds, the flush alone, of the repetitions' medians; of none where it is part of the write
     times_plain: Summary | None  # of a plain write's latency; None without one
     outcome: str  # verdict; or no flush, where it sends none; or why it could not be measured
     refused: str | None
@@ -49,9 +50,13 @@ class Report:
     lines: tuple[Line, ...]
 
     @property
-    def flush_us(self) -> float | None:
+    def flush(self) -> Summary | None:
         """The time of one flush alone, by fdatasync after an overwrite; None where it was not measured."""
-        steps = {(line.step.method, line.step.pattern, line.step.writers): line.flush_us for line in self.lines}
+        steps = {
+            (line.step.method, line.step.pattern, line.step.writers): line.flush
+            for line in self.lines
+            if line.flush.median
+        }
         return steps.get(("fdatasync", "overwrite", 1))
 
     def as_json(self) -> dict[str, Any]:
@@ -97,7 +102,7 @@ def _line(
         step=step,
         rate=summarise([one.writes_per_s for one in probed]),
         percentiles=percentiles(latency),
-        flush_us=median(flushes),
+        flush=summarise(flushes),
         times_plain=ratio([median_us(one) for one in probed], floor) if floor else None,
         outcome=f"refused: {refused}" if refused else verdict,
         refused=refused,
@@ -113,20 +118,20 @@ def _median_ns(buckets: Sequence[tuple[int, int]], count: int) -> float:
     return 0.0
 
 
-def print_layers(title: str, layers: Sequence[Layer], console: Console, flush_us: float | None = None) -> None:
+def print_layers(title: str, layers: Sequence[Layer], console: Console, flush: Summary | None = None) -> None:
     """A title, and beneath it what lies between the program and the drive."""
     console.print()
     console.print(Text(title, style="bold"), soft_wrap=True)
     below = Grid.grid(padding=(0, 0, 0, 2))
     for layer in layers:
-        below.add_row(Text(layer_text(layer, flush_us), style="dim"))
+        below.add_row(Text(layer_text(layer, flush), style="dim"))
     console.print(below)
 
 
 def print_report(results: Report, console: Console) -> None:
     """The verdict first, then what it rests on."""
     recording, judgement = results.recording, results.judgement
-    print_layers(f"Commit path of {recording.path}", recording.layers, console, results.flush_us)
+    print_layers(f"Commit path of {recording.path}", recording.layers, console, results.flush)
     for pattern, words in PATTERNS.items():
         lines = [line for line in results.lines if (line.step.pattern, line.step.writers) == (pattern, 1)]
         if lines:
@@ -135,12 +140,37 @@ def print_report(results: Report, console: Console) -> None:
             print_table(table, console, "--json has all")
     _print_writers(results, console)
     console.print()
-    if results.flush_us:
-        console.print(f"A flush takes {number(results.flush_us)} µs: {likeness(results.flush_us)}.", soft_wrap=True)
-    console.print(Text("Verdict: ", "bold").append(judgement.verdict, STYLES[judgement.verdict]))
+    if results.flush:
+        console.print(f"{sentence(results.flush)}.", soft_wrap=True)
+    console.print(
+        Text("Verdict: ", "bold").append(judgement.verdict, STYLES[judgement.verdict]).append(worst(judgement))
+    )
     _print_evidence(judgement, console)
+    host = of_the_host(recording.machine.virtualization)
     if judgement.verdict == "flushes":
-        console.print("As far as its speed tells; only a power cut proves it.", style="dim")
+        told = "As far as its speed tells"
+        console.print(
+            f"{told}. {host}" if host else f"{told}; only a power cut proves it.", style="dim", soft_wrap=True
+        )
+    elif host:
+        console.print(host, style="dim", soft_wrap=True)
+
+
+def worst(judgement: Judgement) -> str:
+    """Where the ways are judged differently, those that the verdict is of; "" elsewhere."""
+    ways = [label(method) for method, verdict in judgement.methods.items() if verdict == judgement.verdict]
+    return f", as for {', '.join(ways)}: the worst way counts" if 0 < len(ways) < len(judgement.methods) else ""
+
+
+def of_the_host(virtualization: str) -> str:
+    """What a virtual machine cannot tell of its storage; "" of a machine that is none."""
+    if virtualization == "none":
+        return ""
+    decides = "its host decides what a flush does, and only a power cut of the host shows what it keeps (docs/PLUG.md)."
+    if virtualization == "unknown":
+        return f"Whether this is a virtual machine could not be read; in one, {decides}"
+    which = "" if virtualization == "virtual machine" else f" ({harmless(virtualization)})"
+    return f"This is a virtual machine{which}: {decides}"
 
 
 def _print_evidence(judgement: Judgement, console: Console) -> None:
@@ -196,7 +226,7 @@ def _print_writers(results: Report, console: Console) -> None:
     print_table(table, console, "--json has all")
 
 
-def layer_text(layer: Layer, flush_us: float | None = None) -> str:
+def layer_text(layer: Layer, flush: Summary | None = None) -> str:
     """One layer in a line, held against the time of a flush where that was measured."""
     if layer.kind == "file system":
         return f"{layer.name} ({layer.about})"
@@ -211,7 +241,7 @@ def layer_text(layer: Layer, flush_us: float | None = None) -> str:
         {"yes": "FUA", "no": "no FUA"}.get(layer.fua, "FUA unknown"),
         f"scheduler {layer.scheduler}",
     ]
-    contradicts = contradiction(layer.rotational, flush_us) if flush_us and layer.kind == "disk" else ""
+    contradicts = contradiction(layer.rotational, flush) if flush and layer.kind == "disk" else ""
     return f"{layer.name}: {', '.join(words)}" + (f"; {contradicts}" if contradicts else "")
 
 
@@ -220,7 +250,7 @@ def _json(line: Line) -> dict[str, Any]:
         **line.step.model_dump(exclude={"extent"}),
         "blocks_per_s": line.rate and summary_json(line.rate),
         "latency_us": {p.name: None if p.value_ms is None else p.value_ms * 1000 for p in line.percentiles},
-        "flush_us": line.flush_us,
+        "flush_us": line.flush.median,
         "times_plain": line.times_plain and summary_json(line.times_plain),
         "verdict": line.outcome if line.step.method in DURABLE and not line.refused else None,
         "refused": line.refused,
