@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 
-import factory
 import pytest
 from rich.console import Console
 
+import factory
 from acidtest.doubts.flushes import Judgement
 from acidtest.journal.probe import Layer
 from acidtest.report.probe import layer_text, print_report, report, worst
@@ -19,7 +19,7 @@ VIRTIO = Layer(
 
 
 def shown(virtualization: str, flushes_us: list[float]) -> str:
-    recording = factory.probe([VIRTIO], factory.probed(100, 0.1, 900), virtualization=virtualization)
+    recording = factory.probe([VIRTIO], factory.probed(writes=100, measured_s=0.1, latency_us=900), virtualization=virtualization)
     samples = [
         one.model_copy(
             update={
