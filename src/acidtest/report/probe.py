@@ -166,7 +166,10 @@ def of_the_host(virtualization: str) -> str:
     """What a virtual machine cannot tell of its storage; "" of a machine that is none."""
     if virtualization == "none":
         return ""
-    decides = "its host decides what a flush does, and only a power cut of the host shows what it keeps (docs/PLUG.md)."
+    decides = (
+        "its host decides what a flush does, and only a power cut of the host shows what it keeps "
+        "(acidtest help docs/PLUG.md)."
+    )
     if virtualization == "unknown":
         return f"Whether this is a virtual machine could not be read; in one, {decides}"
     which = "" if virtualization == "virtual machine" else f" ({harmless(virtualization)})"
