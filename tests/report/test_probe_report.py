@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 import factory
-from acidtest.doubts.flushes import Judgement
+from acidtest.doubts.flushes import Judgement, Verdict
 from acidtest.journal.probe import Layer
+from acidtest.journal.protocol import FlushMethod
 from acidtest.report.probe import layer_text, print_report, report, worst
 
 VIRTIO = Layer(
@@ -19,7 +20,9 @@ VIRTIO = Layer(
 
 
 def shown(virtualization: str, flushes_us: list[float]) -> str:
-    recording = factory.probe([VIRTIO], factory.probed(writes=100, measured_s=0.1, latency_us=900), virtualization=virtualization)
+    recording = factory.probe(
+        [VIRTIO], factory.probed(writes=100, measured_s=0.1, latency_us=900), virtualization=virtualization
+    )
     samples = [
         one.model_copy(
             update={
@@ -63,7 +66,7 @@ def test_the_time_of_a_flush_has_its_interval_and_bears_what_follows() -> None:
 
 
 def test_the_way_that_decides_is_named_where_the_ways_differ() -> None:
-    ways = {"fsync": "cannot tell", "fdatasync": "flushes", "dsync": "flushes"}
-    assert worst(Judgement("cannot tell", (), ways)) == ", as for fsync: the worst way counts"  # type: ignore[arg-type]
-    assert worst(Judgement("flushes", (), dict.fromkeys(ways, "flushes"))) == ""
+    ways: dict[FlushMethod, Verdict] = {"fsync": "cannot tell", "fdatasync": "flushes", "dsync": "flushes"}
+    assert worst(Judgement("cannot tell", (), ways)) == ", as for fsync: the worst way counts"
+    assert worst(Judgement("flushes", (), {"fsync": "flushes", "dsync": "flushes"})) == ""
     assert worst(Judgement("cannot tell", (), {})) == ""
