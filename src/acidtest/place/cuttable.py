@@ -210,7 +210,8 @@ class CuttablePlace:
         return self.mount_survivor()
 
     def recover_state(self, state: DiskState | None) -> Recovery:
-        """As ``recover``, after ``end``, of a disk that is in this state: the kept one with a log's writes on it."""
+        """As ``recover``, after ``end`` or ``abandon``, of a disk in this state: the kept one with a log's writes on
+        it."""
         self._drive.load(state)
         self._arm()
         self._attach()
@@ -254,11 +255,6 @@ class CuttablePlace:
         if self._is_cut:
             self._drive.revive()
             self._is_cut = False
-
-    def go_back(self, state: DiskState | None) -> Recovery:
-        """As ``recover``, to the kept state, with ``state``'s writes on it where they are given."""
-        self.abandon()
-        return self.recover_state(state)
 
     def save(self, state: DiskState | None, file: Path) -> None:
         """Write into ``file`` the whole disk in this state, which nothing has recovered on, or without one as it is
