@@ -179,6 +179,14 @@ def test_sql_of_the_users_own_takes_the_place_of_our_workload(question: str) -> 
     assert {cell.workload.kind for cell in found.plan.cells} == {"sql"}
 
 
+@pytest.mark.parametrize("seconds", [30, 180, 3600])
+def test_builds_are_compared_where_their_own_work_shows_too_however_short_the_time(seconds: float) -> None:
+    found = fitted("build", answers("sqlite", "firebird", seconds=seconds))
+    assert {cell.durability for cell in found.plan.cells} == {"os", "drive"}
+    assert found.plan.experiment.repetitions >= ENOUGH or seconds < 60
+    assert "a slower build hardly shows" in " ".join(found.text.replace("#", " ").split())
+
+
 def test_servers_are_compared_at_the_one_level_that_they_have() -> None:
     answered = answers(SERVER, "mysql://me@other.example/test", seconds=300)
     found = fitted("build", answered)
