@@ -193,7 +193,11 @@ def test_a_disk_with_a_log_goes_back_to_any_record_again_and_again_until_a_cut_e
     assert (block(device, 5)[0], block(device, 6)[0]) == (2, 7)
     assert "takes no fault" in acidtest("faults", "logged", "(lose)")[1]
     acidtest("cut", "logged")
+    acidtest("restore", "logged", "--record", str(writes[0] + 1))  # also while its power is cut
+    assert block(device, 5)[0] == 1
+    acidtest("cut", "logged")
     acidtest("restore", "logged")
+    assert acidtest("log", "logged")["left"] == []
     code, said = acidtest("restore", "logged", "--record", "1")
     assert code == 2
     assert "gone back in from" in said and "a cut or a snapshot ended what was before" in said

@@ -206,6 +206,18 @@ def test_on_a_simulated_disk_the_same_file_tells_what_a_level_loses() -> None:
     assert {cell.workload.kind for cell in conductor.plan_of(plan.experiment.to_cut(), cuts=True).cells} == {"numbered"}
 
 
+@pytest.mark.parametrize("seconds", [90, 3600])
+def test_drives_for_which_there_was_no_time_can_be_taken_from_a_comment(seconds: float) -> None:
+    text = fitted("power-cut", answers("sqlite", storage="disk", seconds=seconds)).text
+    written, comment, offered = re.split(r"(# All drives that.*?\n)(?=# drive)", text, flags=re.DOTALL)
+    written, rest = written.rpartition("drive = ")[0], offered.partition("# ]\n")
+    whole = re.sub("^# ", "", f"{rest[0]}{rest[1]}", flags=re.MULTILINE)
+    # The comment over what was written tells of nothing else.
+    assert ("lying" in written.rpartition("\n\n")[0]) == ("lying" not in comment) == (seconds == 3600)
+    drives = experiment.parse(f"{written}{whole}{rest[2]}", "my.toml").factors["drive"]
+    assert [level.name for level in drives] == ["honest", "lying", "tearing", "reordering"]
+
+
 @pytest.mark.parametrize("question", ["durability", "power-cut"])
 def test_postgresql_does_not_wait_as_it_does_in_production(question: str) -> None:
     plan = fitted(question, answers("postgresql", "sqlite", storage="disk", seconds=1200)).plan
