@@ -22,11 +22,11 @@ DRIVES: dict[str, Value] = {
     "tearing": {"place.disk_keeps": "torn"},
     "reordering": {"place.disk_keeps": "reordered"},
 }
-KEEPS = {  # after a cut
-    "honest": "honest: what it has reported as flushed is kept, and nothing else",
-    "lying": "lying: not even that, for it reports flushes and does none",
-    "tearing": "tearing: also the writes up to one drawn at random, and a part of that one",
-    "reordering": "reordering: also some of what was not flushed, drawn at random",
+KEEPS = {
+    "honest": "honest: a cut leaves what was reported as flushed, and nothing else",
+    "lying": "lying: flushes are reported and not done",
+    "tearing": "tearing: a cut also leaves the writes up to one drawn at random, and a part of that one",
+    "reordering": "reordering: a cut also leaves some of what was not flushed, drawn at random",
 }
 
 
@@ -75,7 +75,7 @@ class PowerCut(Question):
                 Line(
                     "drive",
                     _drives(tuple(DRIVES)),
-                    "All drives that there are, in place of the key above; each takes as many cuts again. "
+                    "More drives, in place of the key above; each takes as many cuts again. "
                     + _kept([drive for drive in DRIVES if drive not in drives]),
                     offered=True,
                 ),
