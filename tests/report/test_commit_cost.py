@@ -16,6 +16,7 @@ from acidtest.analysis.survival import survivals
 from acidtest.cli import app
 from acidtest.errors import BadInput
 from acidtest.journal.writer import JournalWriter
+from acidtest.report import commit_cost
 from acidtest.report.charts import VERDICTS
 from acidtest.report.page import write_page
 from acidtest.report.results import results
@@ -61,10 +62,18 @@ def test_the_terminal_shows_all_three_in_one_table() -> None:
     lines = [words(line) for line in printed(print_results, results(run, cuts=cuts)).splitlines()]
     head = lines.index("What a commit costs, and what it is worth")
     assert lines[head + 1 : head + 4] == [
-        "durability s per 500 pairs commits/s writes flushes ms in flushes survived worst loss power cuts",
+        "durability s per 500 commits commits/s writes flushes ms in flushes survived worst loss power cuts",
         "none 0.167 3,000 1.00 0 0 not cut –",
         "drive 7.94 63.0 3.00 2.00 8.00 3 of 3 0 survived",
     ]
+
+
+def test_rates_of_runs_that_were_watched_are_told_to_be_slower() -> None:
+    run, _ = priced()
+    watched = [one for one in run.recordings if one.calls]
+    for recordings, told in ((run.recordings, False), (watched, True)):
+        table = commit_cost.table(commit_costs(rows(run.header, recordings), []))
+        assert ("slower than others" in table.explained) == ("slower than others" in table.page_explained) == told
 
 
 def test_the_page_shows_all_three_and_each_call(browser: Browser, tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ class CommitsWorkload(WorkloadMessage):
 class Commits(WorkloadSpec):
     """What a commit costs and nothing else."""
 
-    TRANSACTION: ClassVar[str] = "pairs"  # of insert and commit
     ALWAYS_WRITES: ClassVar[bool] = True
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
