@@ -20,11 +20,12 @@ import subprocess
 import sys
 import time
 import uuid
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from acidtest.files import opened_by, processes
 from acidtest.place import disk_service, link
 from acidtest.place.facts import mounts_now
 from first_mounts import Mounts
@@ -72,7 +73,7 @@ class StandIn:
             "--time", "--boottime", str(-int(up_s)), "--",
             "sh", "-c", BOOT, "boot", *self.command,
         ]  # fmt: skip
-        [device] = [one.source for one in mounts_now() if one.point == self.mounted]
+        [device] = [mount.source for mount in mounts_now() if mount.point == self.mounted]
         environment = {**os.environ, "ACIDTEST_HOME": str(home), "DISK": self.mounted, "BOOT_ID": str(at / "boot_id")}
         environment["DEVICE"] = device
         home.mkdir(exist_ok=True)
@@ -150,13 +151,7 @@ def _field(pid: int, number: int) -> str:
 def in_use(mounted: str) -> bool:
     """Whether a process that ends still has something open there; see proc(5)."""
     device = Path(mounted).stat().st_dev
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it may end at any moment, and close a file
-            for opened in (process / "fd").iterdir():
-                with suppress(OSError):
-                    if opened.stat().st_dev == device:
-                        return True
-    return False
+    return any(opened.st_dev == device for process in processes() for opened in opened_by(process))
 
 
 def main(words: list[str]) -> Any:

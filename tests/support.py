@@ -6,9 +6,12 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -46,6 +49,30 @@ def command(*arguments: object) -> int:
         except SystemExit as ended:
             return ended.code if isinstance(ended.code, int) else 0
     raise AssertionError("main ends with an exit code")
+
+
+def killed_lab(body: str) -> str:
+    """Run ``body`` in a lab of its own, which has a ``ledger`` and ends by SIGKILL; what it printed."""
+    head = """
+        import os, signal, sys, tempfile, time
+        from pathlib import Path
+        from acidtest.place import Ledger
+        ledger = Ledger()
+    """
+    script = f"{textwrap.dedent(head)}{textwrap.dedent(body)}\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    with tempfile.TemporaryFile("w+") as printed:  # what it has started may outlive it and hold a pipe open
+        ended = subprocess.run([sys.executable, "-c", script], stdout=printed, check=False, timeout=300)
+        assert ended.returncode == -signal.SIGKILL
+        printed.seek(0)
+        return printed.read()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, and it has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

@@ -10,11 +10,14 @@ import shutil
 import subprocess
 import sysconfig
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from acidtest.errors import BadInput, MachineLacks
 
 RIG = "acidtest-rig"
+PROC = Path("/proc")
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")  # see random(4): a new one at every start of the kernel
 CHUNK = 16 << 20  # bytes copied at once
 MARK = ".made-by-acidtest"  # in a directory that a lab made: the directory's id in the ledger
 TOKEN = "ACIDTEST_PROCESS_TOKEN"  # noqa: S105 - a name tag, not a secret
@@ -65,13 +68,32 @@ def tag(directory: Path) -> dict[str, str]:
     return {}
 
 
-def kernel_text(path: Path) -> str:
+def kernel_text(path: Path, otherwise: str | None = None) -> str:
     """A file of /proc or /sys, whatever is in it: the names of processes and files that it tells may be any bytes.
 
     Bytes that are no UTF-8 become lone surrogates, so that a path still names the same file; see PEP 383. Raises
-    OSError.
+    OSError, unless there is an answer ``otherwise``.
     """
-    return path.read_text(encoding="utf-8", errors="surrogateescape")
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        if otherwise is None:
+            raise
+        return otherwise
+
+
+def processes() -> Iterator[Path]:
+    """The directory in /proc of each process of this machine; see proc(5)."""
+    return (path for path in PROC.iterdir() if path.name.isdecimal())
+
+
+def opened_by(process: Path) -> Iterator[os.stat_result]:
+    """What the process with this directory in /proc has open; of one that has ended, or that we may not look into,
+    nothing. It may end, and close a file, at any moment."""
+    with contextlib.suppress(OSError):
+        for link in (process / "fd").iterdir():
+            with contextlib.suppress(OSError):
+                yield link.stat()
 
 
 def refuse_foreign_bytes(path: Path) -> None:

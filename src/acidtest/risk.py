@@ -7,7 +7,7 @@ surprise. Which engine has which risk, ``families`` knows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 LEVELS = ("none", "os", "drive")  # of durability, the weakest first
 ANYHOW = "anyhow"
@@ -25,6 +25,7 @@ class Risk:
     # Whether the database itself may break at a power cut or a crash of the OS: "" no, ANYHOW, or "where …", "since …".
     breaks: str = ""
     breaks_when_killed: bool = False
+    keeps: str = field(default="database", compare=False)  # what may break; a program of the user's has a store
 
     @property
     def is_none(self) -> bool:
@@ -38,7 +39,7 @@ class Risk:
         killed = "" if alike else self._when_killed()
         said = [f"a crash of the engine may {killed}"] if killed else []
         if cut := self._at_power_cut():
-            whole = "" if self.breaks else ", the database stays whole"
+            whole = "" if self.breaks else f", the {self.keeps} stays whole"
             who = "a crash of the engine or the OS, or a power cut," if alike else "an OS crash or power cut"
             said.append(f"{who} may {cut}{whole}")
         return "; ".join(said)
@@ -63,7 +64,7 @@ class Risk:
         }
 
     def _at_power_cut(self) -> str:
-        broken = "break the database" + ("" if self.breaks == ANYHOW else f" {self.breaks}")
+        broken = f"break the {self.keeps}" + ("" if self.breaks == ANYHOW else f" {self.breaks}")
         return " and ".join(filter(None, (self.lost and f"lose {self.lost}", self.breaks and broken)))
 
     def _when_killed(self) -> str:

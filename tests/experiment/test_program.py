@@ -29,7 +29,7 @@ DISK = '[place]\nkind = "disk"\nfilesystem = "ext4"\n'
 
 def test_a_program_stands_where_an_engine_does_and_its_levels_are_cut(tmp_path: Path) -> None:
     read = experiment.parse(PROGRAM + LEVELS + DISK, "mine.toml", base=tmp_path)
-    assert {name: [one.name for one in levels] for name, levels in read.factors.items()} == {
+    assert {name: [level.name for level in levels] for name, levels in read.factors.items()} == {
         "workload": ["program"], "engine": ["kv"], "durability": ["safe", "fast"],
     }  # fmt: skip
     assert read.program is not None
@@ -38,7 +38,7 @@ def test_a_program_stands_where_an_engine_does_and_its_levels_are_cut(tmp_path: 
     assert {cell.id.partition("#")[0] for cell in plan.cells} == {"program/kv/safe", "program/kv/fast"}
     engine = describe(read, "kv")
     assert engine.durability("safe", {}).means == ("FSYNC=yes: nothing that was acknowledged may be lost, by [program]")
-    assert "may lose the last second, the database stays whole" in engine.durability("fast", {}).means
+    assert "may lose the last second, the store stays whole" in engine.durability("fast", {}).means
 
 
 def test_the_folder_is_no_part_of_what_tells_experiments_apart(tmp_path: Path) -> None:

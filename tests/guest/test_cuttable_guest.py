@@ -19,9 +19,8 @@ from acidtest.files import find_rig
 from acidtest.place import DirectoryPlace, Ledger, check, fsck
 from acidtest.place.cuttable import BLOCK, PROBE_BLOCKS
 from acidtest.place.guest import cuttable, kernel
-from acidtest.place.guest.agent import Gone
+from acidtest.place.guest.agent import Gone, Monitor
 from acidtest.place.guest.cuttable import CuttableGuest
-from acidtest.place.guest.monitor import Monitor
 from acidtest.place.guest.stacks import STACKS
 from acidtest.powercut.drives import files_of, simulated
 
@@ -62,8 +61,8 @@ def test_what_a_stack_has_flushed_survives_and_the_rest_does_not(stack: str, mad
     place.prepare([])
     place.keep()
     place.begin()
-    assert [(one.name, one.in_force) for one in place.settings() if one.is_wrong] == []
-    assert {one.name: one.in_force for one in place.settings()}["place.stack"] == stack
+    assert [(setting.name, setting.in_force) for setting in place.settings() if setting.is_wrong] == []
+    assert {setting.name: setting.in_force for setting in place.settings()}["place.stack"] == stack
     write = f"set -e; cd {place.path}; dd if=/dev/urandom of=kept bs=4096 count=9 conv=fsync 2>/run/dd; md5sum kept"
     kept = place._up.run("writing", write)
     place._up.run("writing", f"cd {place.path}; seq 1 9999 >not-flushed")

@@ -25,7 +25,7 @@ TEMPLATES = sorted(SOURCE.rglob("*.j2"))
 NO_PLURALS = {
     "answers", "as", "asks", "bs", "bytes", "changes", "chooses", "comes", "connects", "contradicts", "counts", "differs",
     "does", "ends", "has", "holds", "is", "keeps", "lasts", "leaves", "makes", "matters", "microseconds", "ms", "needs", "places",
-    "reads", "refuses", "repeats", "reports", "runs", "says", "sets", "stands", "updates", "was",
+    "reads", "refuses", "repeats", "reports", "runs", "says", "sets", "stands", "stays", "updates", "was",
 }  # fmt: skip
 PLURAL = re.compile(
     r" (?:(?:more|other|such|different|whole|old|new|further|of its) )*([a-z]+s)\b(?! as (?:fast|far)| a second)"

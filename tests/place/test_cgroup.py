@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from acidtest.place.cgroup import (
     usage_v1,
     usage_v2,
 )
+from support import is_alive, killed_lab
 
 V1_STAT = """\
 cache 62914560
@@ -163,6 +164,25 @@ def big(tmp_path: Path) -> Path:
     return path
 
 
+@contextlib.contextmanager
+def running(
+    launched: Launched, tmp_path: Path, *commands: str, printed: int
+) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Shells at work, when they have printed so many words."""
+    log = tmp_path / "log"
+    with log.open("wb") as file:
+        started = [
+            launched.start_process(["sh", "-c", command], environment=os.environ, stderr=file, stdout=file)
+            for command in commands
+        ]
+    while len(log.read_text().split()) < printed:
+        pass
+    yield [process for _, process in started]
+    for id, process in started:  # noqa: A001
+        launched.end_process(id, process)
+
+
+FAMILY = "sleep 1000 & echo started; wait"
 READ = "import sys\nwith open(sys.argv[1], 'rb', buffering=0) as f:\n    while f.read(65536): pass\n"
 
 
@@ -202,73 +222,37 @@ def test_a_process_that_needs_more_is_killed_and_counted(ledger: Ledger, tmp_pat
     group.release()
 
 
-def test_every_process_of_the_family_is_in_the_group(ledger: Ledger, tmp_path: Path) -> None:
-    group = Cgroup(ledger, 16 * MIB)
+@pytest.mark.parametrize("in_a_group", [True, False])
+def test_every_process_of_the_family_is_known(in_a_group: bool, ledger: Ledger, tmp_path: Path) -> None:
+    group = Cgroup(ledger, 16 * MIB) if in_a_group else None
     launched = Launched(ledger, group)
-    with (tmp_path / "log").open("wb") as log:
-        id, process = launched.start_process(  # noqa: A001
-            ["sh", "-c", "sleep 1000 & echo started; wait"], environment=os.environ, stderr=log, stdout=log
-        )
-        while "started" not in (tmp_path / "log").read_text():
-            pass
+    with running(launched, tmp_path, FAMILY, printed=1) as (process,):
         assert process.pid in launched.pids()
         assert len(launched.pids()) == 2
-        launched.end_process(id, process)
-    group.release()
+    assert launched.pids() == []
+    if group:
+        group.release()
 
 
 def test_a_process_that_is_not_in_the_group_is_seen_outside_of_it(ledger: Ledger, tmp_path: Path) -> None:
     group = Cgroup(ledger, 16 * MIB)
     launched = Launched(ledger, group)
     moves = f"echo $$ > {group.path.parent}/cgroup.procs; echo moved; exec sleep 1000"
-    with (tmp_path / "log").open("wb") as log:
-        started = [
-            launched.start_process(["sh", "-c", command], environment=os.environ, stderr=log, stdout=log)
-            for command in ("sleep 1000 & echo started; wait", moves)
-        ]
-        while (tmp_path / "log").read_text().split() not in (["started", "moved"], ["moved", "started"]):
-            pass
+    with running(launched, tmp_path, FAMILY, moves, printed=2) as (family, moved):
         inside, outside = launched.seen()
-        assert inside[0] == started[0][1].pid
+        assert inside[0] == family.pid
         assert len(inside) == 2
-        assert outside == [started[1][1].pid]
-        started[1][1].kill()
-        started[1][1].wait()
+        assert outside == [moved.pid]
+        moved.kill()
+        moved.wait()
         assert launched.seen() == (inside, [])
-        for id, process in started:  # noqa: A001
-            launched.end_process(id, process)
     group.release()
-
-
-def test_without_a_group_the_family_is_known_too(ledger: Ledger, tmp_path: Path) -> None:
-    launched = Launched(ledger, None)
-    with (tmp_path / "log").open("wb") as log:
-        id, process = launched.start_process(  # noqa: A001
-            ["sh", "-c", "sleep 1000 & echo started; wait"], environment=os.environ, stderr=log, stdout=log
-        )
-        while "started" not in (tmp_path / "log").read_text():
-            pass
-        assert launched.pids()[0] == process.pid
-        assert len(launched.pids()) == 2
-        launched.end_process(id, process)
-    assert launched.pids() == []
-
-
-def alive(pid: str) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
 
 
 def test_a_killed_lab_leaves_no_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path / "home"))
-    script = textwrap.dedent(f"""
-        import os, signal, time
-        from pathlib import Path
-        from acidtest.place import Ledger
+    printed = killed_lab(f"""
         from acidtest.place.cgroup import Cgroup, Launched
-        ledger = Ledger()
         group = Cgroup(ledger, 16 << 20)
         log = open({str(tmp_path / "log")!r}, "wb")
         launched = Launched(ledger, group)
@@ -276,16 +260,13 @@ def test_a_killed_lab_leaves_no_group(tmp_path: Path, monkeypatch: pytest.Monkey
         while len(group.pids()) < 2:
             time.sleep(0.01)
         print(group.path, *group.pids(), flush=True)
-        os.kill(os.getpid(), signal.SIGKILL)
     """)
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
-    path, *pids = ended.stdout.split()
-    assert Path(path).is_dir(), ended.stderr
+    path, *pids = printed.split()
+    assert Path(path).is_dir()
     assert {left.kind for left in leftovers()} == {"cgroup", "process"}
-    said = release_leftovers()
-    assert f"removed control group {path}" in said
+    assert f"removed control group {path}" in release_leftovers()
     assert not Path(path).exists()
-    assert not any(alive(pid) for pid in pids)
+    assert not any(is_alive(int(pid)) for pid in pids)
     assert leftovers() == []
 
 
@@ -293,14 +274,7 @@ def test_a_lab_killed_before_its_group_was_made_leaves_nothing_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path / "home"))
-    path = here().parent / "acidtest-never-made"
-    script = textwrap.dedent(f"""
-        import os, signal
-        from acidtest.place import Ledger
-        Ledger()._made("cgroup", path={str(path)!r})
-        os.kill(os.getpid(), signal.SIGKILL)
-    """)
-    subprocess.run([sys.executable, "-c", script], check=False, timeout=300)
+    killed_lab(f'ledger._made("cgroup", path={str(here().parent / "acidtest-never-made")!r})')
     assert [left.kind for left in leftovers()] == ["cgroup"]
     assert release_leftovers() == []
     assert leftovers() == []

@@ -6,9 +6,7 @@ import hashlib
 import json
 import os
 import re
-import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,7 +18,7 @@ from acidtest.files import state_directory
 from acidtest.place import Ledger, admit, make, release_leftovers
 from acidtest.place.device_safety import look, refuse
 from blocks import loop_over, mounted
-from support import ACIDTEST
+from support import ACIDTEST, killed_lab
 
 PARTITION = (
     bytes.fromhex("00010100831f3f10") + (2048).to_bytes(4, "little") + (32768).to_bytes(4, "little")
@@ -202,17 +200,12 @@ def test_a_device_to_erase_is_used_and_left_empty(engines: None, image: Path, tm
         assert (recordings[0]["place"]["kind"], recordings[0]["place"]["device"]) == ("device", str(device))
 
 
-def killed(body: str) -> None:
-    script = f"import os, signal\nfrom acidtest.place import Ledger\nledger = Ledger()\n{body}\nos.kill(os.getpid(), 9)"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
-
-
 def test_a_ledger_that_names_what_is_now_somebody_elses_releases_nothing(image: Path, tmp_path: Path) -> None:
     ext4(image)
     before = digest(image)
     with loop_over(image) as device, mounted(device, tmp_path / "theirs") as point:
         number = device.name[4:]
-        killed(f"""
+        killed_lab(f"""
 ledger._made("directory", path={str(tmp_path)!r})
 ledger._made("filesystem", path={str(device)!r}, label="at-00000000")
 ledger._made("filesystem", path={str(device)!r}, label=None)
@@ -231,7 +224,7 @@ ledger._made("mount", path={str(tmp_path / "elsewhere")!r}, source={str(device)!
 
 def test_a_file_system_that_a_killed_lab_left_on_a_device_is_wiped(image: Path) -> None:
     with loop_over(image) as device:
-        killed(f"""
+        killed_lab(f"""
 ledger._made("filesystem", path={str(device)!r}, label="at-12345678")
 os.system("mkfs.ext4 -q -F -L at-12345678 {device}")
 """)

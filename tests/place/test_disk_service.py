@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acidtest import files
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.files import find_rig, sync_filesystem
@@ -118,7 +119,7 @@ def test_a_cut_loses_what_was_not_flushed_and_the_commands_bring_the_rest_back(
     assert (restored["mounted"], restored["repaired"]) == (str(point), False)
     assert (point / "durable").read_text() == "x" * 10_000
     assert not (point / "written").exists()
-    assert [one["name"] for one in acidtest("list")["disks"]] == ["one"]
+    assert [disk["name"] for disk in acidtest("list")["disks"]] == ["one"]
     assert acidtest("remove", "one") == {"removed": ["one"]}
     assert list(point.iterdir()) == []
     assert acidtest("list") == {"disks": []}
@@ -132,7 +133,7 @@ def test_the_nth_write_fails_for_the_writer_and_only_that_one(acidtest: Acidtest
     added = acidtest(
         "faults", "eio", "(fail EIO (and writes (range 0 1M) (nth 3)))", "(FAIL enospc (and reads (range 8M 9M)))"
     )
-    assert [one["fault"] for one in added["faults"]] == [
+    assert [fault["fault"] for fault in added["faults"]] == [
         "(lose (and writes (range 12M 13M)))",
         "(fail EIO (and writes (range 0 1M) (nth 3)))",
         "(fail ENOSPC (and reads (range 8M 9M)))",
@@ -150,7 +151,7 @@ def test_the_nth_write_fails_for_the_writer_and_only_that_one(acidtest: Acidtest
     assert failed.value.errno == errno.ENOSPC
     write_block(device, 3072, 9)
     assert block(device, 3072) == bytes(BLOCK)
-    assert [one["struck"] for one in acidtest("faults", "eio")["faults"]] == [1, 1, 1]
+    assert [fault["struck"] for fault in acidtest("faults", "eio")["faults"]] == [1, 1, 1]
     assert acidtest("faults", "eio", "--clear")["faults"] == []
     assert block(device, 2048) == bytes(BLOCK)
 
@@ -178,7 +179,7 @@ def test_a_disk_with_a_log_goes_back_to_any_record_again_and_again_until_a_cut_e
         write_block(device, 5, byte)
         flush(device)
     records = acidtest("log", "logged")["records"]
-    writes = [one["record"] for one in records if one["kind"] == "write"]
+    writes = [record["record"] for record in records if record["kind"] == "write"]
     assert len(writes) == 3
     for byte in (2, 1, 3, 2):  # as a search by halving does
         assert acidtest("restore", "logged", "--record", str(writes[byte - 1] + 1))["device"] == str(device)
@@ -362,7 +363,7 @@ def test_who_sees_a_device_mounted_in_mounts_of_its_own_uses_it(
         (at / "ns" / "mnt").symlink_to(processes / f"namespace-{namespace}")
         (at / "comm").write_text(f"{comm}\n")
         (at / "mountinfo").write_text(mounted)
-    monkeypatch.setattr(holders, "PROCESSES", processes)
+    monkeypatch.setattr(files, "PROC", processes)
     assert holders.users_of_device(device) == ["a copy (12)"]
 
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,28 +18,7 @@ from acidtest.errors import BadInput
 from acidtest.files import MARK, TOKEN, tag
 from acidtest.place import DirectoryPlace, Ledger, leftovers, release_leftovers
 from acidtest.place.ledger import _family
-
-
-def killed_lab(body: str) -> None:
-    """Run ``body`` in a lab of its own that ends by SIGKILL."""
-    script = textwrap.dedent(
-        """
-        import os, signal, sys, tempfile
-        from pathlib import Path
-        from acidtest.place import Ledger
-        ledger = Ledger()
-        """
-    ) + textwrap.dedent(body)
-    script += "\nos.kill(os.getpid(), signal.SIGKILL)\n"
-    ended = subprocess.run([sys.executable, "-c", script], check=False)
-    assert ended.returncode == -signal.SIGKILL
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+from support import is_alive, killed_lab
 
 
 def test_a_killed_labs_directory_and_process_are_released(tmp_path: Path) -> None:
@@ -52,11 +30,11 @@ def test_a_killed_labs_directory_and_process_are_released(tmp_path: Path) -> Non
         Path({str(tmp_path / "pid")!r}).write_text(str(process.pid))
     """)
     pid = int((tmp_path / "pid").read_text())
-    assert alive(pid)
+    assert is_alive(pid)
     assert {(left.kind) for left in leftovers()} == {"directory", "process"}
     said = release_leftovers()
     assert len(said) == 2
-    assert not alive(pid)
+    assert not is_alive(pid)
     assert not (tmp_path / "db").exists()
     assert leftovers() == [] == release_leftovers()
 
@@ -81,7 +59,6 @@ def test_a_line_is_on_the_drive_before_a_directory_is_made_and_struck_off_when_i
 
 def test_what_a_lab_made_is_released_though_it_was_killed_while_it_started_a_process(tmp_path: Path) -> None:
     killed_lab(f"""
-        import time
         ledger.make_directory(Path({str(tmp_path / "db")!r}))
         if os.fork() == 0:  # it has the ledger open, as a child has until it runs its command
             time.sleep(0.5)
@@ -93,9 +70,7 @@ def test_what_a_lab_made_is_released_though_it_was_killed_while_it_started_a_pro
 
 def test_a_process_that_has_not_begun_its_command_when_the_lab_is_killed_is_found(tmp_path: Path) -> None:
     killed_lab(f"""
-        import time
         from acidtest.files import TOKEN
-        from acidtest.place.ledger import _family
         ledger._made("process", command=["sleep", "1000"], token="late-token")
         if (pid := os.fork()) == 0:
             os.close(ledger._file.fileno())
@@ -105,22 +80,21 @@ def test_a_process_that_has_not_begun_its_command_when_the_lab_is_killed_is_foun
     """)
     pid = int((tmp_path / "pid").read_text())
     release_leftovers()
-    assert not alive(pid)
+    assert not is_alive(pid)
 
 
 def test_a_process_whose_pid_was_not_written_yet_is_found_by_its_token(tmp_path: Path) -> None:
     killed_lab(f"""
         import subprocess
         from acidtest.files import TOKEN
-        from acidtest.place.ledger import _family
         ledger._made("process", command=["sleep", "1000"], token="secret-token")
         process = subprocess.Popen(["sleep", "1000"], env={{**os.environ, TOKEN: "secret-token"}})
         Path({str(tmp_path / "pid")!r}).write_text(str(process.pid))
     """)
     pid = int((tmp_path / "pid").read_text())
-    assert alive(pid)
+    assert is_alive(pid)
     release_leftovers()
-    assert not alive(pid)
+    assert not is_alive(pid)
 
 
 FORGETFUL = "sleep 1000 & echo $! >{}; wait"  # its child has no token, as a child that overwrote its environment
@@ -156,21 +130,20 @@ def test_what_a_process_started_ends_with_it_though_it_carries_no_token(
     pid = child()
     assert TOKEN.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
     ledger.end_process(id, process)
-    assert not alive(pid)
+    assert not is_alive(pid)
     ledger.close()
 
 
 def test_what_a_killed_labs_process_started_is_released_too(tmp_path: Path, child: Callable[[], int]) -> None:
     killed_lab(f"""
-        import time
         ledger.start_process({forgetful(tmp_path)!r}, environment=os.environ, stderr=tempfile.TemporaryFile())
         while not Path({str(tmp_path / "child")!r}).exists() or not Path({str(tmp_path / "child")!r}).read_text():
             time.sleep(0.01)
     """)
     pid = child()
-    assert alive(pid)
+    assert is_alive(pid)
     assert len(release_leftovers()) == 2
-    assert not alive(pid)
+    assert not is_alive(pid)
 
 
 def _working_in(directory: Path) -> Iterator[int]:
@@ -207,7 +180,7 @@ def test_what_a_killed_lab_let_work_in_its_directory_without_a_line_ends_before_
         said = release_leftovers()
         assert f"removed {database}" in said
         assert any(f"(at work in {database})" in line for line in said)
-        assert [pid for pid in _working_in(database) if alive(pid)] == []
+        assert [pid for pid in _working_in(database) if is_alive(pid)] == []
         assert not database.exists()
         assert stranger.poll() is None
         assert leftovers() == []

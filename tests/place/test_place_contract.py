@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ MOUNTED = [name for name in BLOCK if not name.startswith(("raw", "disk raw"))]
 # A queue is set and read back alike whatever lies on it: one of each way to a block device, and the file system that reads
 # ahead for itself.
 QUEUES = ("loop btrfs", "device", "disk ext4", "raw")
-Made = Callable[..., Place]
+Made = Callable[..., AbstractContextManager[Place]]
 
 
 @pytest.fixture
@@ -43,8 +43,13 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, base: Path) -> Iterator
         if "device" in request.param:
             spec["device"] = str(held.enter_context(loop_over(tmp_path / "drive", smallest_mb("xfs"))))
 
-        def one(**more: Any) -> Place:
-            return make(PlaceSpec(**{**spec, **more}), base, ledger, database_bytes=1)
+        @contextmanager
+        def one(**more: Any) -> Iterator[Place]:
+            place = make(PlaceSpec(**{**spec, **more}), base, ledger, database_bytes=1)
+            try:
+                yield place
+            finally:
+                place.release()
 
         yield one
         assert list(base.iterdir()) == []
@@ -71,8 +76,7 @@ def test_what_is_asked_for_is_in_force_and_what_is_copied_is_there(
     name = request.node.callspec.params["made"]
     source = tmp_path / "database"
     source.write_bytes(bytes(range(256)) * 300)
-    place = made(mount="sync,noatime") if name in MOUNTED else made()
-    try:
+    with made(**({"mount": "sync,noatime"} if name in MOUNTED else {})) as place:
         facts, settings = place.facts(), place.settings()
         directory = place.subdirectory("cell")
         place.copy([source], directory)
@@ -82,8 +86,6 @@ def test_what_is_asked_for_is_in_force_and_what_is_copied_is_there(
         place.settle()
         place.remove(directory)
         assert not directory.exists()
-    finally:
-        place.release()
     assert all(setting.agrees for setting in settings)
     assert facts.kind == name.split()[0]
     assert facts.free_bytes > 0
@@ -106,13 +108,10 @@ def test_what_is_asked_for_is_in_force_and_what_is_copied_is_there(
 def test_the_queue_is_set_read_back_and_restored(made: Made) -> None:
     asked = {"scheduler": "mq-deadline", "scheduler_tunables": "fifo_batch=4", "queue": "nomerges=2"}
     for _ in range(2):  # what the first one set, the second one does not find
-        place = made(**asked, read_ahead_kb=64, nr_requests=32, write_cache="write through")
-        try:
+        with made(**asked, read_ahead_kb=64, nr_requests=32, write_cache="write through") as place:
             found = {s.name: (s.asked, s.in_force) for s in place.settings() if s.source == "sysfs"}
             found.pop("place.rotational", None)  # a simulated disk's
             facts = place.facts()
-        finally:
-            place.release()
         assert found == {
             "place.scheduler": ("mq-deadline", "mq-deadline"),
             "place.fifo_batch": ("4", "4"),
@@ -122,11 +121,8 @@ def test_the_queue_is_set_read_back_and_restored(made: Made) -> None:
             "place.read_ahead_kb": ("64", "64"),
         }
         assert (facts.scheduler, facts.read_ahead_kb, facts.nr_requests) == ("mq-deadline", "64", "32")
-        place = made()
-        try:
+        with made() as place:
             facts = place.facts()
-        finally:
-            place.release()
         assert (facts.scheduler, facts.write_cache) == ("none", "write back")
         assert facts.read_ahead_kb != "64"
         assert facts.nr_requests != "32"
@@ -134,98 +130,81 @@ def test_the_queue_is_set_read_back_and_restored(made: Made) -> None:
 
 @members(*BLOCK, typical=QUEUES)
 def test_an_unknown_scheduler_fails_with_those_that_there_are(made: Made) -> None:
-    with pytest.raises(CellFailed, match=r"scheduler cfq: .* \(this kernel has none, mq-deadline"):
-        made(scheduler="cfq")
-    with pytest.raises(CellFailed, match="the block queue has no fifo_batch under none"):
-        made(scheduler="none", scheduler_tunables="fifo_batch=1")
+    refused: list[tuple[str, dict[str, str]]] = [
+        (r"scheduler cfq: .* \(this kernel has none, mq-deadline", {"scheduler": "cfq"}),
+        ("the block queue has no fifo_batch under none", {"scheduler": "none", "scheduler_tunables": "fifo_batch=1"}),
+    ]
+    for words, asked in refused:
+        with pytest.raises(CellFailed, match=words), made(**asked):
+            pass
 
 
 @members(*BLOCK, typical=QUEUES)
 def test_what_the_kernel_rounds_does_not_agree(made: Made) -> None:
-    place = made(read_ahead_kb=5)
-    try:
+    with made(read_ahead_kb=5) as place:
         wrong = [s for s in place.settings() if not s.agrees]
         assert ("5", "4") in [(s.asked, s.in_force) for s in wrong]
-    finally:
-        place.release()
 
 
 @members(*(f"loop {name}" for name in LOCAL))
 def test_defaults_that_are_not_shown_hold_unless_contradicted(made: Made, request: pytest.FixtureRequest) -> None:
     filesystem = MEMBERS[request.node.callspec.params["made"]]["filesystem"]
     options = {**DEFAULTS, **FILESYSTEMS[filesystem].defaults}
-    place = made(mount=",".join(options))
-    try:
+    with made(mount=",".join(options)) as place:
         settings = {s.name: s.agrees for s in place.settings() if s.source == "mountinfo"}
-    finally:
-        place.release()
     assert [name for name, agrees in settings.items() if not agrees] == []
     assert {f"place.mount {option}" for option in options} <= set(settings)
 
 
 @members("loop ext2", "loop ext4")
 def test_an_option_that_the_kernel_ignores_does_not_agree(made: Made) -> None:
-    place = made(mount="noatime,nobh")
-    try:
+    with made(mount="noatime,nobh") as place:
         wrong = [s.name for s in place.settings() if not s.agrees]
         assert wrong == ["place.mount nobh"]
-    finally:
-        place.release()
 
 
 @members("loop xfs")
 def test_an_option_that_the_kernel_refuses_is_named_in_its_words(made: Made) -> None:
-    with pytest.raises(CellFailed, match=r"mount -t xfs -o nobarrier .*: xfs: Unknown parameter 'nobarrier'"):
-        made(mount="nobarrier")
+    words = r"mount -t xfs -o nobarrier .*: xfs: Unknown parameter 'nobarrier'"
+    with pytest.raises(CellFailed, match=words), made(mount="nobarrier"):
+        pass
 
 
 @members("loop ext3", "loop ext4", "loop xfs")
 def test_a_journal_apart_and_a_stripe_are_in_force(made: Made, base: Path) -> None:
-    place = made(journal="external", journal_path=str(base), block_size=4096, stripe_kb=64, stripe_disks=4)
-    try:
+    with made(journal="external", journal_path=str(base), block_size=4096, stripe_kb=64, stripe_disks=4) as place:
         assert [s.name for s in place.settings() if not s.agrees] == []
         assert {"place.journal", "place.block_size"} <= {s.name for s in place.settings()}
         assert place.facts().journal_device
-    finally:
-        place.release()
-    sized = made(journal_mb=64)
-    try:
+    with made(journal_mb=64) as sized:
         assert {s.name: s.in_force for s in sized.settings()}["place.journal_mb"] == "64"
-    finally:
-        sized.release()
 
 
 @members("loop ext4")
 def test_without_a_journal(made: Made) -> None:
-    place = made(journal="none", mkfs="-E root_owner=0:0 -m 0", sparse=True)
-    try:
+    with made(journal="none", mkfs="-E root_owner=0:0 -m 0", sparse=True) as place:
         assert {s.name: s.in_force for s in place.settings()}["place.journal"] == "none"
         assert "sparse" in place.facts().image
-    finally:
-        place.release()
 
 
 @members("loop btrfs")
 def test_what_a_file_system_cannot_be_told_fails(made: Made) -> None:
-    with pytest.raises(CellFailed, match=r"btrfs cannot be told place.journal"):
-        made(journal="none")
-    with pytest.raises(CellFailed, match=r"mkfs.btrfs .*--no-such"):
-        made(mkfs="--no-such")
+    with pytest.raises(CellFailed, match=r"btrfs cannot be told place.journal"), made(journal="none"):
+        pass
+    with pytest.raises(CellFailed, match=r"mkfs.btrfs .*--no-such"), made(mkfs="--no-such"):
+        pass
 
 
 @members("raw")
 def test_a_raw_device_takes_one_file_that_fits(made: Made, tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(b"x" * (17 << 20))
     (tmp_path / "other").write_bytes(b"x")
-    place = made(size_mb=16)
-    try:
+    with made(size_mb=16) as place:
         directory = place.subdirectory("cell")
         with pytest.raises(CellFailed, match=r"raise place.size_mb"):
             place.copy([tmp_path / "large"], directory)
         with pytest.raises(CellFailed, match="several files"):
             place.copy([tmp_path / "large", tmp_path / "other"], directory)
-    finally:
-        place.release()
 
 
 @members("loop ext4")
@@ -233,11 +212,10 @@ def test_a_file_system_that_is_still_used_is_not_let_go(
     made: Made, monkeypatch: pytest.MonkeyPatch, base: Path
 ) -> None:
     monkeypatch.setattr("acidtest.place.mounts.PATIENCE_S", 0.1)
-    place = made()
-    with (place.path / "open").open("wb"), pytest.raises(OSError, match="busy"):
-        place.release()
-    assert mounts_below(base) == [str(place.path)]
-    place.release()
+    with made() as place:
+        with (place.path / "open").open("wb"), pytest.raises(OSError, match="busy"):
+            place.release()
+        assert mounts_below(base) == [str(place.path)]
 
 
 @pytest.mark.parametrize("kernel_lacks", ["jfs", "f2fs"])

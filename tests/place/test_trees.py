@@ -21,6 +21,15 @@ def test_a_copy_is_the_same_bytes_whatever_their_number(
     assert target.read_bytes() == source.read_bytes()
 
 
+def test_the_size_of_each_file_is_read_and_no_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "below" / "deep").mkdir(parents=True)
+    (tmp_path / "one").write_bytes(b"1")
+    (tmp_path / "below" / "deep" / "three").write_bytes(b"123")
+    (tmp_path / "link").symlink_to(tmp_path / "below")
+    assert trees.file_sizes(tmp_path) == {"one": 1, "below/deep/three": 3}
+    assert trees.file_sizes(tmp_path / "missing") is None
+
+
 def test_a_copy_never_replaces_a_file(tmp_path: Path) -> None:
     for name in ("from", "to"):
         (tmp_path / name).write_text(name)

@@ -1,4 +1,4 @@
-"""One list of what was looked at: no state twice, whoever looks, whatever dies, and no more than the budget."""
+"""One list of what was looked at: no state twice, no matter who looks or what dies, and no more than the budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from acidtest.journal.models import Explored, FailingState, RecoveryOutcome
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.coverage import BATCH_MAX, BATCH_S, Asked, Budget, Exploration, batch_size
 from acidtest.powercut.crash_states import DRAWN, State
-from acidtest.powercut.recorded_load import RecordedLoad, contents
+from acidtest.powercut.recorded_load import FilesSeen, RecordedLoad, contents
 
 SECTOR = 512
 SURVIVED = RecoveryOutcome(verdict="survived", unannounced=False, damaged=False, found="as it was", checks={})
@@ -34,13 +34,13 @@ def load_of(path: Path, writes: list[tuple[int, bytes] | None], before: dict[int
         content += RECORD.pack(WRITE, len(held), sector * SECTOR, 0, number) + held
         number += 1
     start, acknowledged = number, []
-    for one in writes:
+    for write in writes:
         time_ns = 10 * (number + 1)
-        if one is None:
+        if write is None:
             content += RECORD.pack(FLUSH, 0, number, time_ns, number)
             acknowledged.append(Acknowledgement(0, len(acknowledged) + 1, 0, len(acknowledged) + 1, 0, time_ns + 1))
         else:
-            content += RECORD.pack(WRITE, len(one[1]), one[0] * SECTOR, time_ns, number) + one[1]
+            content += RECORD.pack(WRITE, len(write[1]), write[0] * SECTOR, time_ns, number) + write[1]
         number += 1
     path.write_bytes(content)
     _, records = read(path)
@@ -59,7 +59,7 @@ def some_load(path: Path, seed: int, count: int = 20) -> RecordedLoad:
 
 
 def line_of(asked: list[Asked], outcome: RecoveryOutcome = SURVIVED, elapsed_s: float = 0.0) -> Explored:
-    states = [(one.image, one.demanded, 0, one.by_lot) for one in asked]
+    states = [(one.image, one.demanded, 0, one.at_random) for one in asked]
     return Explored(
         cell="c#1",
         load="load",
@@ -138,7 +138,7 @@ def test_whatever_dies_no_state_is_on_the_list_twice_and_the_budget_is_met(
         exploration.came_back(asked)
         taken(exploration, asked)
     assert exploration.is_over(0.0)
-    listed = [(one[0], one[1]) for line in journal for one in line.states]
+    listed = [(state[0], state[1]) for line in journal for state in line.states]
     assert len(listed) == len(set(listed))
     whole = Exploration(load, "load", seed, Budget(None, None))
     possible = 0
@@ -215,6 +215,28 @@ def test_what_was_exercised_is_counted_also_where_a_run_goes_on(tmp_path: Path) 
     assert again.summary(1.0, None).exercised is None
     again.came_back(again.batch(1, 0.0))
     assert again.summary(1.0, None).exercised == half
+
+
+@pytest.mark.parametrize(
+    ("record", "there"),
+    [(3, None), (4, {"log": 5}), (6, {"log": 5}), (7, {"log": 5, "new": 1}), (99, {"log": 5, "new": 1})],
+)
+def test_files_that_were_there_before_and_after_a_moment_were_there(
+    record: int, there: dict[str, int] | None, tmp_path: Path
+) -> None:
+    files = [FilesSeen(3, 4, {"log": 7, "gone": 1}), FilesSeen(6, 7, {"log": 5, "new": 1})]
+    assert replace(some_load(tmp_path / "log", 1), files=files).files_at(record) == there
+
+
+def test_a_checker_that_applies_to_some_states_of_an_outcome_is_in_its_checks(tmp_path: Path) -> None:
+    exploration = Exploration(some_load(tmp_path / "log", 2), "load", 2, Budget(50, None))
+    for checks in (
+        {"engine-starts": "survived"},
+        {"engine-starts": "survived", "check-notices-a-planted-loss": "unknown"},
+    ):
+        outcome = SURVIVED.model_copy(update={"checks": checks})
+        exploration.take(line_of(exploration.batch(1, 0.0), outcome))
+    assert exploration.checks() == {"engine-starts": "survived", "check-notices-a-planted-loss": "unknown"}
 
 
 def test_a_budget_of_time_ends_what_is_handed_out_and_goes_on_where_it_was(tmp_path: Path) -> None:

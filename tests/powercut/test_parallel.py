@@ -16,8 +16,8 @@ from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.powercut.coverage import Asked
 from acidtest.powercut.crash_states import State
-from acidtest.powercut.exploration import Explorer
-from acidtest.powercut.parallel import EACH, at_once
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.exploration import EACH, Explorer, OneDisk, at_once
 
 MANY = 1_000_000
 
@@ -75,6 +75,27 @@ def test_states_come_back_in_the_order_in_which_they_were_asked_whoever_has_look
     inspected = explorer.inspected([one.state for one in asked(50)])
     assert [one.state.to for one in inspected] == list(range(50))
     assert sorted(to for _, to in seen) == list(range(50))
+
+
+@pytest.mark.parametrize(
+    ("state", "mounted", "missing"),
+    [
+        (State(0, 9, without=(4,)), [{"log": 3}, {"log": 3, "new": 5}], {"new": 5}),
+        (State(0, 9), [{"log": 3}], {}),  # nothing was left out, and nothing else is mounted
+        (State(0, 9, without=(4,)), [None], None),
+    ],
+)
+def test_files_of_a_state_are_compared_with_those_of_its_moment(
+    state: State, mounted: list[dict[str, int] | None], missing: dict[str, int] | None
+) -> None:
+    trial = Mock()
+    trial.place.file_sizes.side_effect = mounted
+    disk = OneDisk.__new__(OneDisk)
+    disk.trial, disk._of = trial, Mock(load=Mock(log=Path("log"), files_at=Mock(return_value=None)))
+    evidence = CutEvidence(file_sizes=trial.place.file_sizes())
+    files = disk.files_left(Mock(state=state, evidence=evidence))
+    assert (files.missing if files else None) == missing
+    assert [call.args[0].without for call in trial.place.begin.call_args_list] == [[]] * (len(mounted) - 1)
 
 
 def test_where_one_disk_is_gone_nothing_is_told() -> None:

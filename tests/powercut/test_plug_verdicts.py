@@ -16,9 +16,8 @@ from acidtest.powercut.acknowledgement_log import missing_lines, parse
 from acidtest.powercut.checkers import judge
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.plug import witness
-from acidtest.powercut.plug.machine import Seen, boot_id, not_restarted, uptime_s
+from acidtest.powercut.plug.machine import Seen, Switch, boot_id, not_restarted, uptime_s
 from acidtest.powercut.plug.messages import Greeting
-from acidtest.powercut.plug.switch import Switch
 from acidtest.powercut.plug.witness import planted, unnoticed
 
 KEPT = Fate(acknowledged=3, present=3, lost=0, loaded_lost=0, unacknowledged=0, torn=0, order_broken=False, examples=[])

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 from acidtest.errors import AcidtestError, BadInput
+from acidtest.journal.models import EngineFacts
 from acidtest.powercut.plug.messages import VERSION, Forget, Greeting, Leaving, NotSaid, parsed
-from acidtest.powercut.plug.received import Kept
-from acidtest.powercut.plug.wire import LOOPBACK, PORT, Address, Connection, Lost, connect, listener
-from acidtest.powercut.plug.witness import Patience, Witness
+from acidtest.powercut.plug.wire import LOOPBACK, PORT, Address, Connection, Kept, Lost, connect, listener
+from acidtest.powercut.plug.witness import Patience, Witness, admitted
 
 LINE = b"0 1 0 1 1000 2000"
 GREETING = Greeting(plug=VERSION, acidtest="0.3", digest="d", boot_id="b", uptime_s=1.5)
@@ -172,9 +173,10 @@ def served(*answers: bytes) -> tuple[Address, threading.Thread]:
     return address, thread
 
 
-def witness(address: Address, back_s: float = 5.0) -> tuple[Witness, list[str]]:
+def witness(address: Address, back_s: float = 5.0, cut_before: Sequence[EngineFacts] = ()) -> tuple[Witness, list[str]]:
     said: list[str] = []
-    return Witness(address, "d", None, Patience(0.0, back_s), Path("nowhere"), said.append), said
+    admit = partial(admitted, "d", lambda: cut_before, Path("till.toml"))
+    return Witness(address, admit, None, Patience(0.0, back_s), Path("nowhere"), said.append), said
 
 
 def greeting(**changes: object) -> bytes:
@@ -201,15 +203,35 @@ def test_the_witness_does_not_wait_for_ever() -> None:
         witness(address, 0.3)[0]._reach()
 
 
+def program(version: str, **files: str) -> EngineFacts:
+    return EngineFacts(id="till", version=version, architecture="x86-64", source="load", mode="program", files=files)
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
         ({"plug": VERSION + 1}, "its messages are others"),
         ({"digest": "other"}, "another experiment, or another text or size"),
+        (
+            {"program": program("1.1")},
+            r"another version of the program: program.version printed 1.0, and now prints 1.1",
+        ),
+        ({"program": program("1.0", load="b")}, "another version of the program: load has changed"),
     ],
 )
 def test_a_machine_that_serves_something_else(changes: dict[str, object], why: str) -> None:
     address, thread = served(greeting(**changes))
     with pytest.raises(BadInput, match=why):
-        witness(address)[0]._reach()
+        witness(address, cut_before=[program("1.0", load="a")])[0]._reach()
     thread.join()
+
+
+def test_a_machine_with_the_same_program_says_what_was_compared() -> None:
+    address, thread = served(greeting(program=program("1.0")))
+    of, said = witness(address, cut_before=[program("1.0")])
+    of._reach()
+    thread.join()
+    assert said == [
+        'Of the cuts in the journal: the program is taken for the same, for program.version prints "1.0" as it did.'
+    ]
+    of.close()

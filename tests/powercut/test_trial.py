@@ -33,7 +33,8 @@ LOST = {
 
 def trial(gone: str | None) -> Trial:
     made = Trial.__new__(Trial)
-    made._engine, made._failure = Mock(gone=Mock(return_value=gone)), FAILURES["cut"]
+    made.engine, made._failure = Mock(gone=Mock(return_value=gone)), FAILURES["cut"]
+    made._subject, made._keep, made._recovery_s = Mock(buffered=Mock(return_value=None)), "none", 0.0
     return made
 
 
@@ -49,7 +50,7 @@ def test_a_file_system_that_cannot_be_mounted_is_lost_and_a_guest_that_does_not_
 ) -> None:
     monkeypatch.setattr("acidtest.powercut.trial.Moment", Mock())
     made = trial(None)
-    made.begin, made.killed, made._instance, made._keep = Mock(), Mock(return_value=[]), Mock(), "none"  # type: ignore[method-assign]
+    made.begin, made.killed = Mock(), Mock(return_value=[])  # type: ignore[method-assign]
     made.loaded = lambda cell: contextlib.nullcontext(Mock())  # type: ignore[method-assign]
     made.place = Mock(recover=Mock(side_effect=CellFailed("ext4: bad superblock")))
     judgement = made.cycle(Mock(seed=7), CutEvidence())
@@ -59,6 +60,18 @@ def test_a_file_system_that_cannot_be_mounted_is_lost_and_a_guest_that_does_not_
     made.place = Mock(recover=Mock(side_effect=Gone("the guest ended")))
     with pytest.raises(Gone):
         made.cycle(Mock(), CutEvidence())
+
+
+def test_files_that_a_cut_took_or_cut_short_are_kept_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidtest.powercut.trial.Moment", Mock())
+    made, evidence = trial(None), CutEvidence(inspection_error="nobody looked")
+    made.begin, made.killed = Mock(), Mock(return_value=[])  # type: ignore[method-assign]
+    made.loaded = lambda cell: contextlib.nullcontext(Mock())  # type: ignore[method-assign]
+    sizes = [{"log": 40, "new": 5}, {"log": 12}]  # as the kernel had them, and as they were mounted again
+    made.place = Mock(file_sizes=Mock(side_effect=sizes), end=Mock(return_value=("clean", "")))
+    made.cycle(Mock(seed=7, place=Mock(disk_recovery_s=None)), evidence)
+    assert evidence.files is not None
+    assert (evidence.files.missing, evidence.files.shorter) == ({"new": 5}, {"log": (12, 40)})
 
 
 def test_what_is_amiss_without_a_cut_is_known_before_the_first() -> None:
@@ -74,7 +87,7 @@ def test_what_is_acknowledged_after_the_cut_does_not_count(tmp_path: Path) -> No
         pipe.write(lines[0])
         log.drain()
         made = trial(None)
-        made._instance = Mock(lose_power=lambda: pipe.write(lines[1]))
+        made.subject.instance = Mock(lose_power=lambda: pipe.write(lines[1]))
         found = made.killed(Mock(acknowledged=log, answers=[]), CutEvidence())
     log.close()
     assert [line.count for line in found] == [1]
@@ -82,12 +95,11 @@ def test_what_is_acknowledged_after_the_cut_does_not_count(tmp_path: Path) -> No
 
 def test_the_power_is_cut_while_the_engine_recovers() -> None:
     made, cell = trial(None), Mock(seed=7)
-    made.place, made._instance, made._inspector, made.evidence = Mock(), Mock(), Mock(), Mock()  # type: ignore[method-assign]
-    made._keep, made._recovery_s = "none", 0.0
+    made.place, made.evidence = Mock(), Mock()  # type: ignore[method-assign]
     made._cut_in_recovery(cell, [])
     made.place.cut.assert_called_once_with("none", 8)
-    made._inspector.inspect.assert_called_once()
-    made._instance.lose_power.assert_called_once()
+    made.subject.inspector.inspect.assert_called_once()  # type: ignore[attr-defined]
+    made.subject.instance.lose_power.assert_called_once()  # type: ignore[attr-defined]
 
 
 def test_what_an_engine_keeps_for_its_processes_is_in_memory_meanwhile(tmp_path: Path) -> None:
@@ -95,14 +107,14 @@ def test_what_an_engine_keeps_for_its_processes_is_in_memory_meanwhile(tmp_path:
     directory.mkdir()
     (directory / "before").touch()
     made = trial(None)
-    made._ledger, made._instance = ledger, Mock(scratch=Mock(return_value=[directory]))
+    made._ledger, made.subject.instance = ledger, Mock(scratch=Mock(return_value=[directory]))
     with made.scratch_in_memory():
         (mounted,) = mounts.mounted_below(directory)
         assert mounted.filesystem == "tmpfs"
         (directory / "lock table").touch()
         assert "acidtest-memory" in ledger.path.read_text()
     assert mounts.mounted_below(directory) == []
-    assert [one.name for one in directory.iterdir()] == ["before"]
+    assert [path.name for path in directory.iterdir()] == ["before"]
     ledger.close()
     assert not ledger.path.exists()
 

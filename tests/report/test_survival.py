@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 from typer.testing import CliRunner
 
+from acidtest.analysis.files_left import compare, in_words
 from acidtest.analysis.survival import survivals
 from acidtest.cli import app
-from acidtest.journal.models import Cut, Journal, Promise, Recording, States
+from acidtest.journal.models import Cut, Journal, Promise, Recording, States, Verdict
 from acidtest.report.charts import VERDICTS
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import as_json, page_tables, print_survival
@@ -64,7 +66,7 @@ def test_a_loss_that_cannot_be_counted_is_not_nought() -> None:
 @pytest.mark.parametrize(("damage", "said"), [(["torn"], "6,076; 1 of 3 damaged"), ([], "6,076; 1 of 3 uncounted")])
 def test_a_loss_that_was_counted_is_told_beside_one_that_was_not(damage: list[str], said: str) -> None:
     cuts = [cut("lost", fate=None, damage=damage), cut("lost", acknowledged=9_000, lost=6_076), cut()]
-    held = journal([recording(repetition=n, cut=one) for n, one in enumerate(cuts, start=1)])
+    held = journal([recording(repetition=n, cut=cut) for n, cut in enumerate(cuts, start=1)])
     assert said in shown(held)
     (row,) = as_json(held)["combinations"]
     assert row["commits_lost_worst"] is None
@@ -84,7 +86,7 @@ def test_a_loss_that_was_counted_is_told_beside_one_that_was_not(damage: list[st
 def test_cuts_before_which_nothing_reached_the_disk_say_that_they_cannot_show_damage(
     cuts: list[Cut], told: bool
 ) -> None:
-    held = journal([recording(repetition=n, cut=one) for n, one in enumerate(cuts, start=1)])
+    held = journal([recording(repetition=n, cut=cut) for n, cut in enumerate(cuts, start=1)])
     said = "every acknowledged commit was lost, and what is left is whole"
     assert (said in shown(held)) == told
     assert any(said in note for note in page_tables(held)["verdicts"].conclusions) == told
@@ -113,7 +115,7 @@ def test_crash_states_are_counted_as_states_and_say_what_they_would_have_shown()
     out = shown(journal([of_states()]))
     assert " survived  60 of 60 states " in out
     assert (
-        "No loss was found. 50 crash states drawn by lot would have shown, at 95 %, a loss in 5.8 % of such states of "
+        "No loss was found. 50 crash states drawn at random would have shown, at 95 %, a loss in 5.8 % of such states of "
         "the same load; a rarer one may be there." in out
     )
     assert (
@@ -162,6 +164,82 @@ def test_a_program_that_lost_is_told_where_to_say_that_it_may() -> None:
     assert hint in shown(journal([lost]))
     announced = lost.model_copy(update={"promise": Promise(may_lose="the last second", may_break=False)})
     assert hint not in shown(journal([announced]))
+
+
+def of_program(
+    verdict: Verdict = "survived", filesystem: str = "ext4", repetition: int = 1, **changes: Any
+) -> Recording:
+    reasons = {"lost": ['item "7" was acknowledged and is not there'], "unknown": ["program.check ended with code 7"]}
+    made = cut(verdict, lost=int(verdict == "lost"), reasons=reasons.get(verdict, []), **changes)
+    levels = {"workload": "items", "engine": "till", "durability": "drive", "place.filesystem": filesystem}
+    recorded = recording(levels, repetition, cut=made)
+    update = {
+        "promise": Promise(may_lose="", may_break=False),
+        "workload": {"name": "items", "kind": "program"},
+        "place": recorded.place.model_copy(update={"filesystem": filesystem}),
+    }
+    return recorded.model_copy(update=update)
+
+
+@pytest.mark.parametrize("verdict", ["survived", "lost", "unknown"])
+def test_a_program_acknowledges_items_and_is_no_engine(verdict: Verdict, tmp_path: Path) -> None:
+    checks: dict[str, Verdict] = {"engine-starts": verdict, "acknowledged-commits-are-there": verdict}
+    held = journal([of_program(verdict, checks=checks, damage=[])], title="Till", program={"name": "till"})
+    assert not re.findall("engine|commit|transaction|database", printed(print_survival, held))
+    write_survival_page(held, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    shown = re.sub(
+        "<style>.*?</style>|<script.*?</script>|<pre.*?</pre>", "", page.partition("<main")[2], flags=re.DOTALL
+    )
+    assert not re.findall(r".{30}(?:transaction|terminals|the engine).{20}", shown)
+    lost = verdict == "lost"
+    assert (
+        "checkers that answered lost: program-starts, acknowledged-items-are-there" in printed(print_survival, held)
+    ) == lost
+
+
+@pytest.mark.parametrize(
+    ("cuts", "shown"),
+    [
+        ([of_program()], True),
+        ([of_program("lost", damage=[])], False),
+        ([of_program(), of_program("unknown", repetition=2)], False),
+        ([of_program(filesystem="ext2")], False),
+        ([of_program("lost", damage=[]), of_program(filesystem="ext2")], False),
+        ([recording(cut=cut())], False),
+    ],
+)
+def test_where_a_program_survived_on_ext4_a_mistake_that_it_hides_is_named(cuts: list[Recording], shown: bool) -> None:
+    hint = "a missing fsync of its directory does not show"
+    assert (hint in printed(print_survival, journal(cuts))) == shown
+    assert any(hint in note for note in page_tables(journal(cuts))["verdicts"].conclusions) == shown
+
+
+def test_the_controls_that_held_are_counted() -> None:
+    noticed: dict[str, Verdict] = {
+        "check-notices-an-empty-disk": "survived",
+        "check-notices-a-planted-loss": "survived",
+    }
+    missed: dict[str, Verdict] = noticed | {"check-notices-a-planted-loss": "unknown"}
+    cuts = [of_program(checks=noticed), of_program("unknown", repetition=2, checks=missed)]
+    line = (
+        "Controls that held: program.check noticed the loss of every item (1 of 1 combination); program.check noticed a "
+        "planted loss (1 of 2 cuts)."
+    )
+    assert line in printed(print_survival, journal(cuts))
+    assert line in page_tables(journal(cuts))["verdicts"].conclusions
+    assert as_json(journal(cuts))["controls"]["check-notices-a-planted-loss"] == {"held": 1, "of": 2}
+    assert "Controls" not in printed(print_survival, journal([of_program()]))  # journals of older versions do not tell
+
+
+def test_the_files_that_a_lost_state_has_and_lacks_are_named(tmp_path: Path) -> None:
+    files = compare({"items": 12}, {"items": 40, "new": 5}, "every write")
+    held = journal([of_program("lost", files=files, damage=[])])
+    write_survival_page(held, tmp_path / "report.html")
+    for line in in_words(files):
+        assert line in printed(print_survival, held)
+        assert line in (tmp_path / "report.html").read_text()
+    assert as_json(held)["cuts"][0]["cut"]["files"]["missing"] == {"new": 5}
 
 
 def test_a_loss_whose_items_came_in_bursts_says_that_its_figures_say_little() -> None:

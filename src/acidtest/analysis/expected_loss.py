@@ -178,9 +178,9 @@ def _showed_damage(cut: Cut) -> bool:
 def risk_of(recording: Recording) -> Risk | None:
     """What its durability level may lose, by settings and mount options in force; None of an engine unknown here."""
     if (said := recording.promise) is not None:
-        return Risk(lost=said.may_lose, breaks=ANYHOW if said.may_break else "")
+        return Risk(lost=said.may_lose, breaks=ANYHOW if said.may_break else "", keeps="store")
     family = family_of(recording)
-    settings = {one.name: one.in_force or one.asked or "" for one in recording.settings}
+    settings = {setting.name: setting.in_force or setting.asked or "" for setting in recording.settings}
     options = recording.place.filesystem, recording.place.mount_options
     return family.risk_on(recording.durability, settings, *options) if family else None
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import log10
 from statistics import median
 
@@ -28,6 +29,55 @@ def merge(first: Verdict, *others: Verdict) -> Verdict:
     Source: ``merge-valid`` in jepsen's ``checker.clj``, whose ``:unknown`` stands between ``false`` and ``true`` too.
     """
     return min((first, *others), key=WORST_FIRST.index)
+
+
+def checker_names(names: Iterable[str], *, of_program: bool) -> list[str]:
+    """As tables show the names of checkers: a program acknowledges items, and is no engine."""
+    if not of_program:
+        return list(names)
+    words = (("engine", "program"), ("commits", "items"), ("transactions", "items"))
+    return [reduce(lambda shown, word: shown.replace(*word), words, name) for name in names]
+
+
+# Checkers that try the trial itself: on a combination once, before its first cut, or anew after each cut.
+CONTROLS = {
+    "disk-loses-its-cache": "combination",
+    "holds-without-a-cut": "combination",
+    "check-notices-an-empty-disk": "combination",
+    "check-notices-a-planted-loss": "cut",
+    "comparison-notices-a-planted-loss": "combination",
+    "machine-was-off": "cut",
+}
+
+
+@dataclass(frozen=True)
+class Control:
+    """How often a checker that tries the trial itself has found it sound."""
+
+    checker: str
+    held: int
+    tried: int
+    unit: str  # what is counted: "combination", "cut", or "load" whose crash states were looked at
+
+
+def controls(recordings: Sequence[Recording]) -> list[Control]:
+    """In the order of CONTROLS, those that were tried; none of journals whose cuts do not tell."""
+    cuts = [
+        (recording.cell.rpartition("#")[0], recording.cell, recording.cut.checks)
+        for recording in recordings
+        if recording.status == "done" and recording.cut
+    ]
+    tried: list[Control] = []
+    each = "load" if all(recording.cut and recording.cut.states for recording in recordings) else "cut"
+    for checker, unit in CONTROLS.items():
+        held: dict[str, bool] = {}  # by combination or cut: one cut that it did not hold for is enough
+        for combination, cell, checks in cuts:
+            if checker in checks:
+                key = combination if unit == "combination" else cell
+                held[key] = held.get(key, True) and checks[checker] == "survived"
+        if held:
+            tried.append(Control(checker, sum(held.values()), len(held), each if unit == "cut" else unit))
+    return tried
 
 
 @dataclass(frozen=True)
@@ -65,7 +115,7 @@ class Survival:
     states_per_s: float | None
     images: int | None  # different contents of the disk among the states; None in older journals, as the next three
     outcomes: int | None  # different ends that recovery came to, of the load that had the most
-    states_drawn: int | None  # of the states, those drawn by lot
+    states_drawn: int | None  # of the states, those drawn at random
     drawn_outcomes_once: int | None  # ends of recovery that came up once among the drawn ones of a load, over all loads
     # By kind of block: moments at which a state lacked one that was pending, and all at which one was; over all loads.
     exercised: dict[str, tuple[int, int]] | None
@@ -170,18 +220,22 @@ def _survival(group: list[Recording]) -> Survival:
         uncounted_damaged=all(cut.damage for cut in lost if cut.fate is None),
         lost_all=bool(lost) and len(lost) == len(group) and all(map(_lost_all, lost)),
         cycle_s=_median(cuts, "cycle_s"),
-        states=sum(one.looked_at for one in states),
-        states_survived=sum(one.survived for one in states),
-        states_per_s=median(one.per_s for one in states) if states else None,
-        images=_sum(one.images for one in states),
-        outcomes=max((one.outcomes for one in states if one.outcomes is not None), default=None),
-        states_drawn=_sum(one.drawn for one in states),
-        drawn_outcomes_once=_sum(one.drawn_outcomes_once for one in states),
+        states=sum(state.looked_at for state in states),
+        states_survived=sum(state.survived for state in states),
+        states_per_s=median(state.per_s for state in states) if states else None,
+        images=_sum(state.images for state in states),
+        outcomes=max((state.outcomes for state in states if state.outcomes is not None), default=None),
+        states_drawn=_sum(state.drawn for state in states),
+        drawn_outcomes_once=_sum(state.drawn_outcomes_once for state in states),
         exercised=_exercised(states),
         legal_log10=_legal_log10(states),
         after_failed_flush=dict(Counter(cut.after_failed_flush for cut in cuts if cut.after_failed_flush)),
         storage_failure=next((cut.failure for cut in cuts if cut.storage is not None), None),
-        speeds=tuple((one.cut.verdict, per_s) for one in group if one.cut and (per_s := speed(one)) is not None),
+        speeds=tuple(
+            (recording.cut.verdict, per_s)
+            for recording in group
+            if recording.cut and (per_s := speed(recording)) is not None
+        ),
         witness=witness,
         kept=None if witness is None or (witness.cut and witness.cut.state) else kept,
     )
@@ -257,10 +311,10 @@ def _exercised(states: list[States]) -> dict[str, tuple[int, int]] | None:
     if not states:
         return None
     total: dict[str, tuple[int, int]] = {}
-    for one in states:
-        if one.exercised is None:
+    for state in states:
+        if state.exercised is None:
             return None
-        for kind, (done, of) in one.exercised.items():
+        for kind, (done, of) in state.exercised.items():
             before = total.get(kind, (0, 0))
             total[kind] = before[0] + done, before[1] + of
     return total
@@ -268,7 +322,7 @@ def _exercised(states: list[States]) -> dict[str, tuple[int, int]] | None:
 
 def _legal_log10(states: list[States]) -> float | None:
     """Of all loads together."""
-    logs = [one.legal_log10 for one in states if one.legal_log10 is not None]
+    logs = [state.legal_log10 for state in states if state.legal_log10 is not None]
     if not logs or len(logs) < len(states):
         return None
-    return max(logs) + log10(sum(10 ** (one - max(logs)) for one in logs))
+    return max(logs) + log10(sum(10 ** (log - max(logs)) for log in logs))

@@ -88,12 +88,12 @@ def exit_by_verdicts(recordings: Sequence[Recording], *, unwritten: bool) -> Non
     """End with the code that the cuts have come to, or go on where that is 0; ``unwritten``: the page."""
     from acidtest.analysis.expected_loss import is_unannounced
 
-    if any(one.status == "failed" for one in recordings):
+    if any(recording.status == "failed" for recording in recordings):
         print("Some cuts could not be made: see above.", file=sys.stderr)
         raise typer.Exit(CellFailed.exit_code)
-    if any(one.status == "invalid" or is_unannounced(one) for one in recordings):
+    if any(recording.status == "invalid" or is_unannounced(recording) for recording in recordings):
         raise typer.Exit(1)
-    if any(one.cut is not None and one.cut.verdict == "unknown" for one in recordings):
+    if any(recording.cut is not None and recording.cut.verdict == "unknown" for recording in recordings):
         print("Of some cuts it is not known what survived: see above.", file=sys.stderr)
         raise typer.Exit(CellFailed.exit_code)
     if unwritten:
@@ -129,7 +129,7 @@ def _make_smaller(
         cuts = counted(found.cuts, "cut")
         console.print(f"It did not lose in {cuts}: there is nothing to be made smaller. Give --smaller more seconds.")
         return
-    for reason in found.loss.reasons:
+    for reason in (*found.loss.reasons, *found.loss.files):
         console.print(f"  {reason}", markup=False, soft_wrap=True)
     made = out / power_cuts.SMALLER
     console.print(f"Again: acidtest powercut {made} --out DIR", markup=False, soft_wrap=True)
@@ -138,6 +138,8 @@ def _make_smaller(
 
 def _replay(file: Path, *, json: bool) -> None:
     from acidtest import powercut as power_cuts
+    from acidtest.analysis.files_left import in_words
+    from acidtest.analysis.survival import checker_names
     from acidtest.doubts.unchecked import OF_REPLAY
 
     with stop_signals.leaving(stop_signals.NOTHING_KEPT):
@@ -150,6 +152,7 @@ def _replay(file: Path, *, json: bool) -> None:
             "reasons": judgement.reasons,
             "checks": judgement.checks,
             "found": replayed.reasons_before,
+            "files": replayed.files.model_dump() if replayed.files else None,
             "fate": replayed.fate.model_dump() if replayed.fate else None,
             "not_checked": [OF_REPLAY.as_json()],
             "announced_by": replayed.announced or None,
@@ -157,11 +160,12 @@ def _replay(file: Path, *, json: bool) -> None:
         print(json_.dumps(fields, indent=2))
     else:
         print(f"{judgement.verdict}: {replayed.cell}")
-        for reason in judgement.reasons:
-            print(f"  {reason}")
+        for line in (*judgement.reasons, *in_words(replayed.files)):
+            print(f"  {line}")
         if replayed.announced:
             print(f"  announced by {replayed.announced}")
-        checkers = [name for name, verdict in judgement.checks.items() if verdict == judgement.verdict]
+        agreeing = (name for name, verdict in judgement.checks.items() if verdict == judgement.verdict)
+        checkers = checker_names(agreeing, of_program=replayed.is_program)
         print(f"  checkers that answered {judgement.verdict}: {', '.join(checkers)}")
         print(f"Not checked: {OF_REPLAY}.")
     if judgement.verdict == "lost" and not replayed.announced:

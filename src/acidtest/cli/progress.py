@@ -212,6 +212,7 @@ def _outcome_text(recording: Recording) -> str:
             states = cut.states
             seen = f", {counted(states.outcomes, 'outcome')}" if states.outcomes is not None else ""
             lost = f"{states.lost:,} of {counted(states.looked_at, 'crash state')} lost"
+            lost += f", {states.unknown:,} unknown" if states.unknown else ""
             tally = f"{lost}{seen}, {states.per_s:,.1f} a second"
             return f"{verdict}, {tally}{f': {cut.reasons[0]}' if cut.reasons else ''}"
         one = "item" if recording.promise is not None else "commit"

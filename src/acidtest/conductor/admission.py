@@ -134,9 +134,7 @@ def refuse_other_programs(held: Journal, engines: Iterable[Engine], where: Path)
     verdicts are repeated as those of the program that is there. Answers what would not have been noticed."""
     notes = []
     for engine in engines:
-        before = [
-            recording.engine for recording in held.recordings if recording.engine and recording.status != "failed"
-        ]
+        before = programs_of(held)
         if not isinstance(engine, Program) or not before:
             continue
         try:
@@ -144,14 +142,24 @@ def refuse_other_programs(held: Journal, engines: Iterable[Engine], where: Path)
         except MachineLacks as lack:  # what has run needs nothing
             notes.append(f"{lack.message}: whether the program has changed since the journal's cuts is not known")
             continue
-        now = engine.last_facts()
-        if changed := dict.fromkeys(told for facts in before for told in program.changes(facts, now)):
-            raise BadInput(
-                f"{where}: the journal's cuts were made with another version of the program: {'; '.join(changed)}",
-                "give another --out; acidtest report shows the cuts that were made",
-            )
-        notes.append(f"Of the cuts in the journal: {program.unnoticed(before, now)}.")
+        notes.append(refuse_other_program(before, engine.last_facts(), where))
     return notes
+
+
+def programs_of(held: Journal) -> list[EngineFacts]:
+    """The program of each cut of a journal that could be made."""
+    return [recording.engine for recording in held.recordings if recording.engine and recording.status != "failed"]
+
+
+def refuse_other_program(before: Sequence[EngineFacts], now: EngineFacts, where: Path) -> str:
+    """Raise BadInput where the program is another one than any of those ``before``; answers what would not have been
+    noticed."""
+    if changed := dict.fromkeys(told for facts in before for told in program.changes(facts, now)):
+        raise BadInput(
+            f"{where}: the journal's cuts were made with another version of the program: {'; '.join(changed)}",
+            "give another --out; acidtest report shows the cuts that were made",
+        )
+    return f"Of the cuts in the journal: {program.unnoticed(before, now)}."
 
 
 def admit_servers(left: Sequence[Cell], engines: Mapping[str, Engine], where: Path) -> None:

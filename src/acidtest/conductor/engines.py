@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path as FilePath
 
 from acidtest.engine import Engine, catalogue, foreign, tls
-from acidtest.engine.builds import OfUser, Wanted
+from acidtest.engine.builds import UserBuild, Wanted
 from acidtest.engine.program import Program
 from acidtest.errors import Problems
 from acidtest.experiment import Experiment
@@ -52,7 +52,7 @@ def same_builds(plan: Plan) -> list[str]:
     """Which builds of the user's are one and the same, a sentence each."""
     by_identity: dict[str, list[str]] = {}
     for name, engine in describe_all(plan.experiment, plan.engines).items():
-        if isinstance(engine, OfUser):
+        if isinstance(engine, UserBuild):
             by_identity.setdefault(engine.facts().identity, []).append(name)
     return [
         f"{' and '.join(names)} are the same file ({identity[:16]}…): whatever differs between them is chance."
@@ -64,7 +64,7 @@ def same_builds(plan: Plan) -> list[str]:
 def build_doubts(plan: Plan) -> list[str]:
     """What must be known of the builds of the user's, in sentences."""
     engines = describe_all(plan.experiment, plan.engines).values()
-    return [note for engine in engines if isinstance(engine, OfUser) for note in engine.notes()]
+    return [note for engine in engines if isinstance(engine, UserBuild) for note in engine.notes()]
 
 
 def server(name: str, spec: ServerSpec) -> foreign.ForeignServer:

@@ -149,8 +149,8 @@ class Program(Engine):
     def risk(self, level: str, settings: RiskSettings, filesystem: str = "", mount_options: str = "") -> Risk:
         said = self._level(level)
         if said.may_break:
-            return Risk(lost=said.may_lose or "items", breaks=ANYHOW)
-        return Risk(lost=said.may_lose)
+            return Risk(lost=said.may_lose or "items", breaks=ANYHOW, keeps="store")
+        return Risk(lost=said.may_lose, keeps="store")
 
     def promise(self, level: str) -> Promise:
         risk = self.risk(level, {})

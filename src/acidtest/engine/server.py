@@ -18,7 +18,7 @@ from pathlib import Path
 
 from acidtest.engine.base import Instance, Launcher, SettingSpec
 from acidtest.errors import CellFailed, MachineLacks
-from acidtest.files import kernel_text
+from acidtest.files import kernel_text, opened_by
 from acidtest.journal.models import Scalar
 
 LOOPBACK = "127.0.0.1"
@@ -150,12 +150,9 @@ class Server:
 def _has_open(pid: int, files: Sequence[Path]) -> bool:
     """Whether a process, or one that it started, has one of the files open."""
     identities = {(status.st_dev, status.st_ino) for status in map(Path.stat, files)}
+    if any((opened.st_dev, opened.st_ino) in identities for opened in opened_by(Path(f"/proc/{pid}"))):
+        return True
     with contextlib.suppress(OSError):  # it may end at any moment
-        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                status = descriptor.stat()
-                if (status.st_dev, status.st_ino) in identities:
-                    return True
         children = [child for of in Path(f"/proc/{pid}/task").glob("*/children") for child in kernel_text(of).split()]
         return any(_has_open(int(child), files) for child in children)
     return False
@@ -242,8 +239,15 @@ class ServedInstance(Instance):
     _sockets: SocketDirectory | None = None
     _launcher: Launcher | None = None  # since the start
 
+    @property
+    def runs(self) -> bool:
+        return self._server.pid is not None
+
     def died(self, within_s: float = 0.0) -> str | None:
         return self._server.died(within_s)
+
+    def log_file(self) -> Path | None:
+        return self._server.log
 
     def lose_power(self) -> None:
         self._server.kill()

@@ -169,6 +169,11 @@ class PlaceFacts(Record):
         return self.model_dump(exclude={*names, "guest"}) | guest
 
     @property
+    def drive(self) -> str:
+        """The drive's model, or its device where that is not known."""
+        return self.device_model if self.device_model != "unknown" else self.device
+
+    @property
     def beneath(self) -> str:
         """What an image in this place lies on."""
         return f"{self.filesystem} ({self.device}, {self.mount_options})"
@@ -246,17 +251,19 @@ class TableStatistics(Record):
     """One table, as the engine's own means count it; None where this engine has no such figure."""
 
     name: str  # lower case
-    records: int | None
-    record_bytes: float | None  # mean length as stored, without versions
-    versions: int | None  # older or dead ones that still take room
-    version_bytes: float | None  # their mean length
-    versions_max: int | None  # of one record
-    data_pages: int | None
+    records: int | None = None
+    record_bytes: float | None = None  # mean length as stored, without versions
+    versions: int | None = None  # older or dead ones that still take room
+    version_bytes: float | None = None  # their mean length
+    versions_max: int | None = None  # of one record
+    data_pages: int | None = None
     slots: int | None = None  # places for data pages in Firebird's pointer pages
     bytes: int  # of its data pages, with what is stored beside them (blobs, TOAST)
     index_bytes: int  # of its indexes, without the one that it is stored in
-    fill_percent: float | None  # of the data pages, mean, by whatever lies there
-    real_fill_percent: float | None  # what the live records fill of them, each with what the engine keeps beside it
+    fill_percent: float | None = None  # of the data pages, mean, by whatever lies there
+    real_fill_percent: float | None = (
+        None  # what the live records fill of them, each with what the engine keeps beside it
+    )
 
 
 class IndexStatistics(Record):
@@ -264,14 +271,14 @@ class IndexStatistics(Record):
 
     name: str  # lower case
     table: str
-    depth: int | None  # levels from the root to the leaves, both counted
-    keys: int | None
-    key_bytes: float | None  # mean, as stored, after prefix compression where the engine has it
-    duplicates: int | None  # keys that are equal to one before them
-    duplicates_max: int | None  # of one value
-    unique: int | None  # different values
+    depth: int | None = None  # levels from the root to the leaves, both counted
+    keys: int | None = None
+    key_bytes: float | None = None  # mean, as stored, after prefix compression where the engine has it
+    duplicates: int | None = None  # keys that are equal to one before them
+    duplicates_max: int | None = None  # of one value
+    unique: int | None = None  # different values
     bytes: int
-    fill_percent: float | None  # of the leaf pages, mean
+    fill_percent: float | None = None  # of the leaf pages, mean
 
 
 class Transactions(Record):
@@ -290,7 +297,7 @@ class DatabaseStatistics(Record):
     estimated: list[str] = []  # fields above that the engine samples instead of counting, with how: "records: ..."
     page_bytes: int
     bytes: int  # of the database's files
-    took_s: float  # to take them, timed reads and all
+    took_s: float = 0  # to take them, timed reads and all
     read_s_cold: float | None = None  # a full read by the engine's own means, file cache emptied before
     read_s_warm: float | None = None  # the same again, with what the engine's and the file cache then hold
     read_bytes: int | None = None  # that one such read goes through
@@ -499,6 +506,21 @@ class Integrity(Record):
     said: str  # its first words where it does not hold, or where it holds with warnings
 
 
+class FilesLeft(Record):
+    """The files that a power cut has left, as the file system gave them back and before anything was started on them.
+
+    Paths are below the mount point, sizes in bytes. Of each kind the first are named, in the order of their names.
+    """
+
+    count: int  # of all files
+    bytes: dict[str, int]
+    than: Literal["power failed", "load", "every write"]  # the state that they are compared with
+    missing_count: int
+    missing: dict[str, int]  # its size before
+    shorter_count: int
+    shorter: dict[str, tuple[int, int]]  # its size, and that before
+
+
 class States(Record):
     """Crash states built from one log of a disk, and what came back from each."""
 
@@ -650,6 +672,9 @@ class Cut(Record):
     checks: dict[str, Verdict] = {}
     # Of lost: what shows more than that the last commits are missing. None in journals of older versions.
     damage: list[str] | None = None
+    # None where they could not be seen, of what was not a cut, and in journals of older versions. Of crash-states those
+    # of the shortest failing state.
+    files: FilesLeft | None = None
 
 
 class RecoveryOutcome(Record):
@@ -672,6 +697,7 @@ class FailingState(Record):
     of: str  # what kind of state it is
     outcome: int  # index into ``Explored.outcomes``
     reasons: list[str]
+    files: FilesLeft | None = None  # None where it cannot be mounted, and in older journals
 
 
 class Forecast(Record):

@@ -1,8 +1,7 @@
 """Where a database lives, what storage that is, and the ledger of everything the lab made."""
 
-from acidtest.place.base import Place
+from acidtest.place.base import DirectoryPlace, Place
 from acidtest.place.device_safety import admit
-from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import drives_mounted, machine_facts, place_facts
 from acidtest.place.guest.place import GuestPlace, Guests
 from acidtest.place.ledger import Ledger, Leftover, leftovers, release_leftovers

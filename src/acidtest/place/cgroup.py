@@ -1,8 +1,8 @@
 """A control group of our own with a memory limit, in which the engine runs and to which what it caches is charged.
 
 Both versions are spoken: v1 as in the kernel's admin-guide/cgroup-v1/memory.rst, v2 as in admin-guide/cgroup-v2.rst.
-The file cache is charged to the group whose process first reads or writes a page: whoever sets a limit must drop the
-database's pages from the cache first, else the engine uses pages that somebody else pays for.
+The file cache is charged to the group whose process first reads or writes a page: so the database's pages are dropped
+from the cache before a limit is set, else the engine uses pages that another group pays for.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def hierarchy(mountinfo: str, own: str) -> Hierarchy:
             top = Path(mount.point)
             here = _below(top, mount.root, path)
             for group in (here, *here.parents):
-                if "memory" in _read(group / "cgroup.subtree_control").split():
+                if "memory" in kernel_text(group / "cgroup.subtree_control", "").split():
                     return Hierarchy(2, top, group)
                 if group == top:
                     break
@@ -73,7 +73,7 @@ def _below(top: Path, root: str, path: str) -> Path:
 
 def here() -> Hierarchy:
     """The hierarchy of this process, in which it may make groups. Raises MachineLacks with the command to give."""
-    own = hierarchy(_read(Path("/proc/self/mountinfo")), _read(Path("/proc/self/cgroup")))
+    own = hierarchy(kernel_text(Path("/proc/self/mountinfo"), ""), kernel_text(Path("/proc/self/cgroup"), ""))
     for needed in (own.parent, own.parent / "cgroup.procs"):
         if not os.access(needed, os.W_OK):
             raise MachineLacks(
@@ -85,7 +85,7 @@ def here() -> Hierarchy:
 
 def may_swap(swap_bytes: int) -> None:
     """Raise MachineLacks, with the command to give, unless this machine has so much swap, and counts it by group."""
-    total = sum(int(line.split()[2]) << 10 for line in _read(Path("/proc/swaps")).splitlines()[1:])
+    total = sum(int(line.split()[2]) << 10 for line in kernel_text(Path("/proc/swaps"), "").splitlines()[1:])
     if total < swap_bytes:
         has = f"{total / (1 << 20):,.0f} MiB of swap" if total else "no swap"
         raise MachineLacks(
@@ -197,12 +197,12 @@ class Cgroup:
     def limit_bytes(self) -> int | None:
         """The limit in force, that of groups above included; None without one."""
         if self.version == 1:
-            in_force = _pairs(_read(self.path / "memory.stat")).get("hierarchical_memory_limit")
+            in_force = _pairs(kernel_text(self.path / "memory.stat", "")).get("hierarchical_memory_limit")
             return in_force if in_force is not None and in_force < 1 << 62 else None
         limits = []
         for group in (self.path, *self.path.parents):
             with contextlib.suppress(ValueError):  # "max", or the top, which has none
-                limits.append(int(_read(group / "memory.max")))
+                limits.append(int(kernel_text(group / "memory.max", "")))
             if group == self._top:
                 break
         return min(limits, default=None)
@@ -211,9 +211,9 @@ class Cgroup:
     def swap_bytes(self) -> int | None:
         """So much may be swapped out, as read back; None where the kernel does not count it, or sets no limit."""
         if self.version == 2:
-            limit = _read(self.path / "memory.swap.max").strip()
+            limit = kernel_text(self.path / "memory.swap.max", "").strip()
             return int(limit) if limit.isdigit() else None
-        both = _pairs(_read(self.path / "memory.stat")).get("hierarchical_memsw_limit")
+        both = _pairs(kernel_text(self.path / "memory.stat", "")).get("hierarchical_memsw_limit")
         memory = self.limit_bytes
         return None if both is None or both >= 1 << 62 or memory is None else both - memory
 
@@ -221,10 +221,10 @@ class Cgroup:
     def swap(self) -> str:
         """How swapping is held off, or limited, as read back."""
         if self.version == 2:
-            limit = _read(self.path / "memory.swap.max").strip()
+            limit = kernel_text(self.path / "memory.swap.max", "").strip()
             return f"memory.swap.max {limit}" if limit else "no swap accounting in this kernel"
-        total = _pairs(_read(self.path / "memory.stat")).get("hierarchical_memsw_limit")
-        swappiness = _read(self.path / "memory.swappiness").strip() or "unknown"
+        total = _pairs(kernel_text(self.path / "memory.stat", "")).get("hierarchical_memsw_limit")
+        swappiness = kernel_text(self.path / "memory.swappiness", "").strip() or "unknown"
         both = f"memory and swap together at most {total} bytes" if total else "no swap accounting in this kernel"
         return f"memory.swappiness {swappiness}, {both}"
 
@@ -233,26 +233,27 @@ class Cgroup:
         stat = kernel_text(self.path / "memory.stat")
         if self.version == 1:
             return usage_v1(stat, int(kernel_text(self.path / "memory.usage_in_bytes")))
-        swap = _read(self.path / "memory.swap.current").strip()
+        swap = kernel_text(self.path / "memory.swap.current", "").strip()
         return usage_v2(stat, int(kernel_text(self.path / "memory.current")), int(swap or 0))
 
     def pressure(self, of: str = "memory") -> tuple[int, int] | None:
         """The group's own, of "memory" or "io"; v1 does not have it."""
-        return parse_pressure(_read(self.path / f"{of}.pressure"))
+        return parse_pressure(kernel_text(self.path / f"{of}.pressure", ""))
 
     @property
     def peak_bytes(self) -> int | None:
         """The most it ever held, by the kernel's own account; v2 has it since Linux 5.19."""
-        peak = _read(self.path / {1: "memory.max_usage_in_bytes", 2: "memory.peak"}[self.version]).strip()
+        peak = kernel_text(self.path / {1: "memory.max_usage_in_bytes", 2: "memory.peak"}[self.version], "").strip()
         return int(peak) if peak.isdigit() else None
 
     @property
     def killed(self) -> int:
         """Processes that the kernel killed because they needed more memory than the limit."""
-        return _pairs(_read(self.path / {1: "memory.oom_control", 2: "memory.events"}[self.version])).get("oom_kill", 0)
+        counts = kernel_text(self.path / {1: "memory.oom_control", 2: "memory.events"}[self.version], "")
+        return _pairs(counts).get("oom_kill", 0)
 
     def pids(self) -> list[int]:
-        return [int(pid) for pid in _read(self.path / "cgroup.procs").split()]
+        return [int(pid) for pid in kernel_text(self.path / "cgroup.procs", "").split()]
 
     def release(self) -> None:
         """Remove it; its processes have ended. Raises CellFailed when it stays: ``acidtest clean`` takes it up."""
@@ -317,7 +318,7 @@ class Launched:
 
 def _runs(pid: int) -> bool:
     """Whether a process is there and has not ended; see proc_pid_stat(5)."""
-    state = _read(Path(f"/proc/{pid}/stat")).rpartition(") ")[2][:1]
+    state = kernel_text(Path(f"/proc/{pid}/stat"), "").rpartition(") ")[2][:1]
     return state not in ("", "Z", "X")
 
 
@@ -329,10 +330,3 @@ def _pairs(text: str) -> dict[str, int]:
         if value.strip().isdigit():
             pairs[name] = int(value)
     return pairs
-
-
-def _read(path: Path) -> str:
-    try:
-        return kernel_text(path)
-    except OSError:
-        return ""

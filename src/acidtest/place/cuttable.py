@@ -28,7 +28,7 @@ from acidtest.place.disk import IGNORES_WRITE_THROUGH, faults_in_force
 from acidtest.place.facts import place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import new_label
-from acidtest.place.trees import copy_tree
+from acidtest.place.trees import copy_tree, file_sizes
 
 PROBE_BLOCKS, BLOCK = 64, 4096
 
@@ -99,7 +99,7 @@ class CuttablePlace:
         self._filesystem = spec.filesystem or ""
         self._point = point
         self.path = point or home.path / "mounted"
-        self._options = [option for option in map(str.strip, spec.mount.split(",")) if option not in ("", "defaults")]
+        self._options = mounts.options_of(spec.mount)
         self._loop: str | None = None  # kept from cut to cut, with the disk's file behind it or not
         self._attached = False
         self._is_cut = False
@@ -126,11 +126,8 @@ class CuttablePlace:
         self._attach()
         if self._filesystem == RAW:
             return
-        for command in mkfs.commands(self._filesystem, self._spec, self.device, new_label(), None):
-            output = self._home.path / "output"
-            if self._ledger.run(command, output) != 0:
-                end = " / ".join(output.read_text(encoding="utf-8", errors="replace").split("\n")[-4:]).strip(" /")
-                raise mounts.failed(command, end)
+        commands = mkfs.commands(self._filesystem, self._spec, self.device, new_label(), None)
+        mkfs.run(self._ledger, commands, self._home.path / "output", FILESYSTEMS[self._filesystem].unsure)
         if self._point is None:
             self.path.mkdir()
         self._mount()
@@ -323,8 +320,9 @@ class CuttablePlace:
             *faults_in_force(self._faults, self._drive.stats()),
         ]
 
-    def fetch(self) -> None:
-        """Have the files of the mounted file system below ``path`` here, where they are not."""
+    def file_sizes(self) -> dict[str, int] | None:
+        """Of each file of the mounted file system its bytes; None where they cannot be seen from here."""
+        return None if self._filesystem == RAW else file_sizes(self.path)
 
     def stats(self) -> DiskStats:
         """What the disk did so far. Raises CellFailed where it has ended."""

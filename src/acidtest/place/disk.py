@@ -47,7 +47,7 @@ from acidtest.journal.protocol import (
     StatsCommand,
     UnderCommand,
 )
-from acidtest.place.directory import DirectoryPlace
+from acidtest.place.base import DirectoryPlace
 from acidtest.place.facts import compared, place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage
@@ -110,7 +110,7 @@ class CommandedDisk(ABC):
         self._command(SaveCommand(file=str(file), whole=whole))
 
     def end(self) -> None:
-        """End it. Whoever still uses it gets errors."""
+        """End it. Its users get errors."""
         with contextlib.suppress(CellFailed):
             self._command(EndCommand())
 
@@ -224,7 +224,7 @@ class SimulatedDisk(CommandedDisk):
             self.under(device)
 
     def release(self) -> None:
-        """End it. Whoever still uses it gets errors."""
+        """End it. Its users get errors."""
         self.end()
         self._end()
 
@@ -322,7 +322,7 @@ class DiskStorage(Storage):
 
 def faults_in_force(asked: Sequence[str], stats: DiskStats) -> list[SettingInForce]:
     """The faults asked for, beside those that the disk has; nothing of a disk that is to have and has none."""
-    wanted, has = ", ".join(asked), ", ".join(dict.fromkeys(one.fault for one in stats.faults))
+    wanted, has = ", ".join(asked), ", ".join(dict.fromkeys(fault.fault for fault in stats.faults))
     if not wanted and not has:
         return []
     return [compared("disk_faults", wanted, has, "disk")]

@@ -96,7 +96,7 @@ class SocketDisk(CommandedDisk):
         """A disk comes back without faults, so nothing needs to know."""
 
     def release(self) -> None:
-        """Whoever removes the disk ends it."""
+        """The disk is ended when it is removed."""
 
 
 class StandingDisk:
@@ -434,7 +434,9 @@ def opened(name: str) -> Iterator[StandingDisk]:
         lock = None
     if lock is None:
         known = names()
-        raise BadInput(not_among("the disk", name, known) if known else f"there is no disk {name}", _how(known))
+        if known:
+            raise BadInput(not_among("the disk", name, known), "acidtest disk list")
+        raise BadInput(f"there is no disk {name}", "acidtest disk create NAME makes one")
     with lock, (directory_of(name) / "command").open("wb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         record = _record(name)
@@ -456,10 +458,6 @@ def opened(name: str) -> Iterator[StandingDisk]:
             ledger.leave()
 
 
-def _how(known: Sequence[str]) -> str:
-    return "acidtest disk list" if known else "acidtest disk create NAME makes one"
-
-
 def _is_locked(ledger: Path) -> bool:
     """Whether the process that holds this ledger still runs."""
     try:
@@ -474,5 +472,5 @@ def _is_locked(ledger: Path) -> bool:
 
 def words(record: Record, stats: DiskStats | None) -> str:
     """The drive, and what it does wrong now."""
-    wrong = [one.fault for one in stats.faults] if stats else []
+    wrong = [fault.fault for fault in stats.faults] if stats else []
     return ", ".join([*described(record.spec), *wrong])

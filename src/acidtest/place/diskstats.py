@@ -59,7 +59,7 @@ def device_beneath(path: Path) -> Path | None:
         if len(slaves) != 1:
             break
         block = slaves[0].resolve()
-    return block if block and _text(block / "queue" / "iostats") == "1" else None
+    return block if block and kernel_text(block / "queue" / "iostats", "").strip() == "1" else None
 
 
 def _block(number: str) -> Path | None:
@@ -121,10 +121,3 @@ def samples(device: str, read: Sequence[tuple[float, Counters]]) -> list[DeviceS
         work = between(device, before, after).model_dump(include=set(DeviceSample.model_fields))
         found.append(DeviceSample(at_s=at_s, length_s=until_s - at_s, **work))
     return found
-
-
-def _text(path: Path) -> str:
-    try:
-        return kernel_text(path).strip()
-    except OSError:
-        return ""

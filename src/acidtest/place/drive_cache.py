@@ -68,11 +68,8 @@ def switch(disk: Path, to: State, *, admin: Admin | None = None) -> None:
 def identity(disk: Path) -> str:
     """The drive's own number or name, which it keeps when the machine is restarted; "" where it tells none."""
     for name in ("device/wwid", "wwid", "device/serial", "serial"):
-        try:
-            if said := kernel_text(disk / name).strip():
-                return said
-        except OSError:
-            continue
+        if said := kernel_text(disk / name, "").strip():
+            return said
     return ""
 
 

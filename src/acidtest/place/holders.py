@@ -8,19 +8,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from acidtest.files import kernel_text
+from acidtest import files
+from acidtest.files import kernel_text, opened_by, processes
 from acidtest.place.facts import parse_mountinfo
 
 LOCKS = Path("/proc/locks")
-PROCESSES = Path("/proc")
 
 
-def is_held(files: Iterable[Path]) -> bool:
+def is_held(paths: Iterable[Path]) -> bool:
     """By locks that the kernel tells everybody, and by open files of the processes that we may look into."""
     inodes = set()
-    for file in files:
+    for path in paths:
         with suppress(OSError):
-            stated = file.stat()
+            stated = path.stat()
             inodes.add((stated.st_dev, stated.st_ino))
     return bool(inodes) and (_is_locked(inodes) or _is_open(inodes))
 
@@ -39,28 +39,20 @@ def _is_locked(inodes: set[tuple[int, int]]) -> bool:
 
 
 def _is_open(inodes: set[tuple[int, int]]) -> bool:
-    for process in _processes():
-        if int(process.name) == os.getpid():
-            continue
-        with suppress(OSError), os.scandir(process / "fd") as descriptors:
-            for descriptor in descriptors:
-                with suppress(OSError):
-                    stated = descriptor.stat()
-                    if (stated.st_dev, stated.st_ino) in inodes:
-                        return True
-    return False
+    others = (process for process in processes() if int(process.name) != os.getpid())
+    return any((opened.st_dev, opened.st_ino) in inodes for process in others for opened in opened_by(process))
 
 
 def users_of(point: Path) -> list[str]:
     """Processes that have something on the file system mounted at ``point`` open, run from it or are in it:
     ``"bash (123)"``."""
     device = point.stat().st_dev
-    return [_named(process) for process in _processes() if any(one.st_dev == device for one in _has(process))]
+    return [_named(process) for process in processes() if any(one.st_dev == device for one in _has(process))]
 
 
 def users_of_device(device: Path) -> list[str]:
     """Processes that have this block device open, or see it mounted in a mount namespace that is not ours."""
-    number, ours = device.stat().st_rdev, (PROCESSES / "self" / "ns" / "mnt").stat().st_ino
+    number, ours = device.stat().st_rdev, (files.PROC / "self" / "ns" / "mnt").stat().st_ino
 
     def uses(process: Path) -> bool:
         if any(one.st_rdev == number and stat.S_ISBLK(one.st_mode) for one in _has(process)):
@@ -71,21 +63,15 @@ def users_of_device(device: Path) -> list[str]:
                 return any(mount.source == str(device) for mount in mounted)
         return False
 
-    return [_named(process) for process in _processes() if uses(process)]
-
-
-def _processes() -> Iterator[Path]:
-    return (process for process in PROCESSES.iterdir() if process.name.isdecimal())
+    return [_named(process) for process in processes() if uses(process)]
 
 
 def _has(process: Path) -> Iterator[os.stat_result]:
     """What it has open, is in or runs from; of a process that we may not look into, or that is gone, nothing."""
-    links = [process / "cwd", process / "root", process / "exe"]
-    with suppress(OSError):
-        links += (process / "fd").iterdir()
-    for link in links:
+    for link in ("cwd", "root", "exe"):
         with suppress(OSError):
-            yield link.stat()
+            yield (process / link).stat()
+    yield from opened_by(process)
 
 
 def _named(process: Path) -> str:

@@ -32,12 +32,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed
-from acidtest.files import MARK, TOKEN, fsync_path, kernel_text, remove_once_idle, state_directory
+from acidtest.files import BOOT_ID, MARK, TOKEN, fsync_path, kernel_text, processes, remove_once_idle, state_directory
 from acidtest.place import device_safety, drive_cache, loops, mounts, queue, tracing
 from acidtest.place.mounts import DISK_SOURCE
 
 MEMORY_SOURCE = Path("acidtest-memory")  # stands where other mounts name their device
 APPEAR_S = 5.0  # for the environment of a process that has just begun its command
+GONE_S = 60.0  # for a process that was killed
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Ledger:
     def taken_up(cls, path: Path) -> Ledger:
         """One that belongs to a process which still runs, to go on with. Raises OSError.
 
-        Its lock is that process's: whoever takes it up sees to it that he is alone."""
+        Its lock is that process's: only one process may take it up."""
         ledger = cls.__new__(cls)
         with path.open("rb") as file:
             ledger._open = {left.id: left.entry for left in reversed(_leftovers_of(path, file))}
@@ -365,7 +366,7 @@ def release_leftovers() -> list[str]:
             if not failed:
                 path.unlink(missing_ok=True)
     if stuck:
-        raise AcidtestError(f"could not release {'; '.join(stuck)}", "mend that and run acidtest clean again")
+        raise AcidtestError(f"could not release {'; '.join(stuck)}", "repair that and run acidtest clean again")
     return released
 
 
@@ -484,7 +485,9 @@ def _undo_mount(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _undo_fuse(entry: Mapping[str, Any]) -> list[str]:
-    return [f"ended the disk at {entry['path']}"] if mounts.end_fuse(Path(entry["path"]), DISK_SOURCE) else []
+    point = Path(entry["path"])
+    mounts.abort_fuse(point, DISK_SOURCE)
+    return [f"ended the disk at {point}"] if mounts.unmount(point, DISK_SOURCE) else []
 
 
 def _undo_queue(entry: Mapping[str, Any]) -> list[str]:
@@ -555,10 +558,10 @@ def _tagged(tokens: Collection[str]) -> dict[int, str]:
     """Processes that were started with one of these tokens, and which."""
     wanted = {f"{TOKEN}={token}".encode(): token for token in tokens}
     found: dict[int, str] = {}
-    for status in Path("/proc").glob("[0-9]*/environ") if wanted else []:
+    for process in processes() if wanted else ():
         with contextlib.suppress(OSError):
-            for variable in wanted.keys() & set(status.read_bytes().split(b"\0")):
-                found[int(status.parent.name)] = wanted[variable]
+            for variable in wanted.keys() & set((process / "environ").read_bytes().split(b"\0")):
+                found[int(process.name)] = wanted[variable]
     return found
 
 
@@ -568,9 +571,8 @@ def _family(pid: int) -> dict[int, str]:
     The token alone would not find them: a server may have overwritten it, as PostgreSQL does in its child processes.
     """
     children: dict[str, list[int]] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        child = int(status.parent.name)
-        children.setdefault((_stat(child)[1:2] or [""])[0], []).append(child)
+    for process in processes():
+        children.setdefault((_stat(process)[1:2] or [""])[0], []).append(int(process.name))
     members = [pid]
     for parent in members:
         members += children.get(str(parent), [])
@@ -585,7 +587,9 @@ def _kill(pid: int, start_time: str) -> bool:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return False
-    _wait_gone(pid)
+    end = time.monotonic() + GONE_S
+    while time.monotonic() < end and not _is_gone(pid):
+        time.sleep(0.01)
     return True
 
 
@@ -631,16 +635,10 @@ def _start_time(pid: int) -> str:
     return fields[19] if fields else ""
 
 
-def _stat(pid: int) -> list[str]:
-    """Fields of ``/proc/PID/stat`` from the third on, none when there is no such process; see proc(5)."""
-    return _stat_of(Path(f"/proc/{pid}"))
-
-
-def _stat_of(task: Path) -> list[str]:
-    try:
-        return kernel_text(task / "stat").rpartition(")")[2].split()
-    except OSError:
-        return []
+def _stat(task: Path | int) -> list[str]:
+    """Fields of ``stat`` of a process or thread from the third on, none when there is no such one; see proc(5)."""
+    directory = Path(f"/proc/{task}") if isinstance(task, int) else task
+    return kernel_text(directory / "stat", "").rpartition(")")[2].split()
 
 
 def _is_gone(pid: int) -> bool:
@@ -651,17 +649,8 @@ def _is_gone(pid: int) -> bool:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:
         return True
-    return all(_stat_of(thread)[:1] in ([], ["Z"], ["X"]) for thread in threads)
-
-
-def _wait_gone(pid: int, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and not _is_gone(pid):
-        time.sleep(0.01)
+    return all(_stat(thread)[:1] in ([], ["Z"], ["X"]) for thread in threads)
 
 
 def _boot_id() -> str:
-    try:
-        return kernel_text(Path("/proc/sys/kernel/random/boot_id")).strip()
-    except OSError:
-        return "unknown"
+    return kernel_text(BOOT_ID, "unknown").strip()

@@ -42,7 +42,7 @@ def unused_number() -> int:
 
 
 def images() -> dict[str, Path]:
-    """The image of each loop device of this machine, whoever attached it."""
+    """The image of each loop device of this machine, no matter who attached it."""
     found = {}
     for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
         with contextlib.suppress(OSError):  # detached meanwhile
@@ -169,7 +169,7 @@ def _sysfs(number: int) -> Path:
 
 
 def _remove(number: int) -> None:
-    # Whoever else has it open or attached keeps it.
+    # Others that have it open or attached keep it.
     for _ in range(100):
         try:
             _control(LOOP_CTL_REMOVE, number)

@@ -16,8 +16,7 @@ from acidtest.experiment.places import RAW
 from acidtest.files import state_directory
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.place import queue
-from acidtest.place.base import Place
-from acidtest.place.directory import DirectoryPlace
+from acidtest.place.base import DirectoryPlace, Place
 from acidtest.place.disk import DEVICE, IGNORES_WRITE_THROUGH, DiskStorage, faults, parameters
 from acidtest.place.guest import kernel
 from acidtest.place.guest.cuttable import lacks
@@ -25,8 +24,7 @@ from acidtest.place.guest.machine import Hardware, can_run
 from acidtest.place.guest.place import GuestPlace, Guests, archive
 from acidtest.place.ledger import Ledger
 from acidtest.place.loops import CONTROL
-from acidtest.place.mounted import MountedPlace
-from acidtest.place.raw import RawPlace
+from acidtest.place.mounted import MountedPlace, RawPlace
 from acidtest.place.storage import JOURNAL_MB, DeviceStorage, LoopStorage, Storage
 
 SMALLEST_MB = 512  # that every file system in the table can be made on

@@ -6,17 +6,24 @@ in the measurement.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from acidtest.errors import CellFailed, not_among
 from acidtest.experiment import PlaceSpec
 from acidtest.files import kernel_text
 from acidtest.filesystems import FILESYSTEMS, FileSystem
+from acidtest.place import mounts
+from acidtest.place.facts import UNKNOWN
+from acidtest.place.ledger import Ledger
 
 DEFAULT_BLOCK = 4096
+PATIENCE_S = 30.0  # with the mounts of others
 
 
 def find(name: str) -> FileSystem:
@@ -73,6 +80,25 @@ def commands(name: str, spec: PlaceSpec, device: Path, label: str, journal: Path
         ask("journal_mb", filesystem.journal_size)
     words = [word for option in options for word in shlex.split(option.format_map(filled))]
     return [*made, [filesystem.program, *_joined([*words, *shlex.split(spec.mkfs)], filesystem.joined), str(device)]]
+
+
+def run(ledger: Ledger, commands: Sequence[Sequence[str]], output: Path, unsure: str = "") -> None:
+    """Run them one after another, again while what one says in the file ``output`` has ``unsure`` in it. Raises
+    CellFailed."""
+    for command in commands:
+        end = time.monotonic() + PATIENCE_S
+        while ledger.run(command, output) != 0:
+            words = _words(output)
+            if not unsure or unsure not in words or time.monotonic() > end:
+                raise mounts.failed(command, words)
+            time.sleep(0.2)
+
+
+def _words(output: Path) -> str:
+    with contextlib.suppress(OSError):
+        lines = map(str.strip, output.read_text(encoding="utf-8", errors="replace").splitlines())
+        return " / ".join(line for line in lines if line and "dmesg(1)" not in line)[:500] or "it left no message"
+    return UNKNOWN
 
 
 def stripe_shown(name: str, spec: PlaceSpec) -> list[str]:

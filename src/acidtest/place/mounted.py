@@ -1,27 +1,23 @@
-"""The places ``loop``, ``device`` and ``disk``: a block device that is formatted and mounted for the cell."""
+"""The places ``loop``, ``device`` and ``disk``, a block device that is formatted and mounted for the cell, and ``raw``,
+where the database is the device itself and what else an engine writes lies in a directory."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
-from acidtest.files import kernel_text
+from acidtest.files import fsync_path, kernel_text
 from acidtest.filesystems import FILESYSTEMS, FileSystem, listed
 from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.place import mkfs, mounts
-from acidtest.place.base import Place
-from acidtest.place.directory import DirectoryPlace
-from acidtest.place.facts import UNKNOWN, Mount, compared, place_facts
+from acidtest.place.base import DirectoryPlace, Place
+from acidtest.place.facts import UNKNOWN, Mount, compared, device_bytes, place_facts, raw_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage, new_label
-
-PATIENCE_S = 30.0  # with the mounts of others
 
 
 class MountedPlace(Place):
@@ -43,14 +39,13 @@ class MountedPlace(Place):
         apart = journal.device if journal else None
         commands = mkfs.commands(self._name, spec, device, label, apart)
         storage.begin(label)
-        for command in commands:
-            self._run(command, filesystem.unsure)
+        mkfs.run(ledger, commands, home.path / "said", filesystem.unsure)
         # Alike for every cell that is made alike.
         named = {str(device): "DEVICE", label: "LABEL"}
         self._mkfs = "; ".join(
             " ".join(named.get(word) or _without(apart, word) for word in command) for command in commands
         )
-        self._asked = [option for option in map(str.strip, spec.mount.split(",")) if option not in ("", "defaults")]
+        self._asked = mounts.options_of(spec.mount)
         given = list(self._asked)
         if apart and filesystem.external_mounted:
             given.append(filesystem.external_mounted.format(device=apart))
@@ -61,15 +56,6 @@ class MountedPlace(Place):
         except OSError as error:
             ledger.undo(self._mounted)
             raise CellFailed(f"{device}: read_ahead_kb {spec.read_ahead_kb}: {error.strerror}") from None
-
-    def _run(self, command: Sequence[str], unsure: str) -> None:
-        output = self._home.path / "said"
-        end = time.monotonic() + PATIENCE_S
-        while self._ledger.run(command, output) != 0:
-            words = _words(output)
-            if not unsure or unsure not in words or time.monotonic() > end:
-                raise mounts.failed(command, words)
-            time.sleep(0.2)
 
     def _set_own_read_ahead(self) -> None:
         # Some read ahead for themselves, whatever the queue of their device says.
@@ -148,10 +134,55 @@ def _without(journal: Path | None, word: str) -> str:
     return re.sub(rf"{re.escape(str(journal))}(?!\d)", "JOURNAL", word) if journal else word
 
 
-def _words(output: Path) -> str:
-    with contextlib.suppress(OSError):
-        lines = [
-            line.strip() for line in output.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
-        ]
-        return " / ".join(line for line in lines if "dmesg(1)" not in line)[:500] or "it left no message"
-    return UNKNOWN
+CHUNK = 4 << 20
+
+
+class RawPlace(Place):
+    """``storage`` without a file system. The one file of a database that is copied here becomes a link to the device,
+    and its bytes the first of the device. Once made, it releases ``home`` and ``storage`` with it."""
+
+    def __init__(self, home: DirectoryPlace, storage: Storage) -> None:
+        self._home, self._storage = home, storage
+        self.path = home.path
+        self._bytes = 0
+        storage.begin(None)
+
+    def copy(self, paths: Sequence[Path], directory: Path) -> None:
+        """Write the file onto the device and flush it there. Raises CellFailed."""
+        if len(paths) != 1 or not paths[0].is_file():
+            raise CellFailed("a database of several files cannot lie on one raw device")
+        [source] = paths
+        device = self._storage.device
+        self._bytes = source.stat().st_size
+        if self._bytes > device_bytes(device):
+            raise CellFailed(
+                f"{device}: {device_bytes(device) / 1e6:,.0f} MB are too few for a database of "
+                f"{self._bytes / 1e6:,.0f} MB: raise place.size_mb"
+            )
+        with source.open("rb") as read, device.open("r+b", buffering=0) as write:
+            while chunk := read.read(CHUNK):
+                write.write(chunk)
+            os.fsync(write.fileno())
+        (directory / source.name).symlink_to(device)
+        fsync_path(directory)
+
+    def database_bytes(self, paths: Sequence[Path]) -> int:
+        return self._bytes
+
+    def disk_log(self) -> Path | None:
+        return self._storage.disk_log()
+
+    def settle(self) -> None:
+        fsync_path(self._storage.device)
+        super().settle()
+
+    def facts(self) -> PlaceFacts:
+        return raw_facts(self._storage.device).model_copy(update=self._storage.facts())
+
+    def settings(self) -> list[SettingInForce]:
+        return self._storage.settings()
+
+    def release(self) -> None:
+        self._storage.quit()
+        self._storage.release()
+        self._home.release()

@@ -48,6 +48,11 @@ DEFAULTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def options_of(text: str) -> list[str]:
+    """The options in ``place.mount``, without those that ask for nothing."""
+    return [option for option in map(str.strip, text.split(",")) if option not in ("", "defaults")]
+
+
 def mount(source: Path, point: Path, filesystem: str, options: Sequence[str]) -> None:
     """Mount the device ``source`` at the directory ``point``. Raises CellFailed with the kernel's own words.
 
@@ -125,7 +130,7 @@ def mounted_at(point: Path, source: Path) -> list[Mount]:
 
 
 def mounted_below(path: Path) -> list[Mount]:
-    """Every mount at ``path`` or below it, whoever made it."""
+    """Every mount at ``path`` or below it, no matter who made it."""
     return [m for m in mounts_now() if Path(m.point) == path or path in Path(m.point).parents]
 
 
@@ -147,17 +152,9 @@ def unmount(point: Path, source: Path) -> bool:
     return was_mounted
 
 
-def end_fuse(point: Path, source: Path) -> bool:
-    """End the FUSE connection of what ``source`` has mounted at ``point``, and unmount it; whether it was mounted.
-
-    Whoever still waits for an answer gets an error. Raises OSError (EBUSY) when it is still used after ``PATIENCE_S``.
-    """
-    abort_fuse(point, source)
-    return unmount(point, source)
-
-
 def abort_fuse(point: Path, source: Path) -> None:
-    """End the FUSE connection of what ``source`` has mounted at ``point``, which stays mounted and fails everybody."""
+    """End the FUSE connection of what ``source`` has mounted at ``point``, which stays mounted; those who wait for an
+    answer get an error."""
     for mount in mounted_at(point, source):
         try:
             (CONNECTIONS / mount.device_number.partition(":")[2] / "abort").write_text("1", encoding="utf-8")
@@ -169,8 +166,8 @@ def abort_fuse(point: Path, source: Path) -> None:
 class DeadMount:
     """A FUSE mount whose server has ended.
 
-    Whoever looks at it gets ENOTCONN. So do programs that look at every mount of the machine, as mkfs.btrfs does where
-    a loop device over a file of it is mounted: they fail, whatever they were started for.
+    Programs that look at it get ENOTCONN, also those that look at every mount of the machine, as mkfs.btrfs does where
+    a loop device over a file of it is mounted.
     """
 
     point: str

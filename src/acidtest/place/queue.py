@@ -79,10 +79,7 @@ def put(device: Path, queue: Path, asked: Mapping[str, str]) -> None:
 
 def identity(queue: Path) -> str:
     """Tells this disk from another that has its name or number later; see diskseq in sysfs-block."""
-    try:
-        return kernel_text(queue.parent / "diskseq").strip()
-    except OSError:
-        return "gone"
+    return kernel_text(queue.parent / "diskseq", "gone").strip()
 
 
 def restore(queue: Path, before: Mapping[str, str]) -> bool:
@@ -96,10 +93,7 @@ def restore(queue: Path, before: Mapping[str, str]) -> bool:
 
 def read(queue: Path, name: str) -> str:
     """One file's answer; of the scheduler, the one in brackets: "none [mq-deadline] kyber"."""
-    try:
-        text = kernel_text(queue / name).strip()
-    except OSError:
-        return "unknown"
+    text = kernel_text(queue / name, "unknown").strip()
     return (text.partition("[")[2].partition("]")[0] or text) if name == SCHEDULER else text
 
 

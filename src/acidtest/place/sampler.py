@@ -140,7 +140,7 @@ class Sampler:
         if self._cgroup and (own := self._cgroup.pressure(of)) is not None:
             self.pressure_source = "control group"
             return own
-        whole = parse_pressure(_text(PRESSURE / of))
+        whole = parse_pressure(kernel_text(PRESSURE / of, ""))
         self.pressure_source = "machine" if whole else None
         return whole
 
@@ -157,9 +157,9 @@ class Machine:
 
 def machine_now() -> Machine:
     """See proc_meminfo(5), proc_vmstat(5), and the kernel's accounting/psi.rst."""
-    available = re.search(r"^MemAvailable:\s+(\d+) kB", _text(Path("/proc/meminfo")), re.MULTILINE)
-    swapped = re.search(r"^pswpout (\d+)", _text(Path("/proc/vmstat")), re.MULTILINE)
-    memory, io = (parse_pressure(_text(PRESSURE / of)) for of in ("memory", "io"))
+    available = re.search(r"^MemAvailable:\s+(\d+) kB", kernel_text(Path("/proc/meminfo"), ""), re.MULTILINE)
+    swapped = re.search(r"^pswpout (\d+)", kernel_text(Path("/proc/vmstat"), ""), re.MULTILINE)
+    memory, io = (parse_pressure(kernel_text(PRESSURE / of, "")) for of in ("memory", "io"))
     return Machine(
         int(available[1]) << 10 if available else None,
         int(swapped[1]) if swapped else None,
@@ -190,10 +190,3 @@ def _reads(pids: list[int]) -> tuple[int, int]:
             calls += int(value) if name == "syscr" else 0
             fetched += int(value) if name == "read_bytes" else 0
     return calls, fetched
-
-
-def _text(path: Path) -> str:
-    try:
-        return kernel_text(path)
-    except OSError:
-        return ""

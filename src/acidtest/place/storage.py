@@ -12,7 +12,7 @@ from acidtest.errors import AcidtestError, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.journal.models import SettingInForce
 from acidtest.place import device_safety, drive_cache, queue
-from acidtest.place.directory import DirectoryPlace
+from acidtest.place.base import DirectoryPlace
 from acidtest.place.facts import compared, place_facts
 from acidtest.place.ledger import Ledger
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import os
 import shutil
 from pathlib import Path
 
@@ -43,6 +44,23 @@ def tree_bytes(path: Path) -> int:
     if path.is_dir() and not path.is_symlink():
         return sum(tree_bytes(child) for child in path.iterdir())
     return path.lstat().st_size
+
+
+def file_sizes(root: Path) -> dict[str, int] | None:
+    """The bytes of each regular file below ``root``, by its path below it; None where a directory cannot be read."""
+    sizes: dict[str, int] = {}
+    directories = [root]
+    try:
+        while directories:
+            with os.scandir(directories.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        directories.append(Path(entry.path))
+                    elif entry.is_file(follow_symlinks=False):
+                        sizes[str(Path(entry.path).relative_to(root))] = entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return None
+    return sizes
 
 
 def is_full(error: OSError) -> bool:

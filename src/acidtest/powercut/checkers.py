@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from acidtest.analysis.survival import merge
 from acidtest.families import FAMILIES
-from acidtest.journal.models import Verdict
+from acidtest.journal.models import Cut, DiskFailure, Verdict
+from acidtest.powercut.acknowledgement_log import NS_OF_MS, commit_ms
 from acidtest.powercut.commit_accounting import missing_examples, partial_examples
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.words import counted
@@ -137,17 +139,8 @@ def _notices_planted(evidence: CutEvidence) -> Answer | None:
     return _unknown_for(answered if evidence.planted else None)
 
 
-def _notices_empty_disk(evidence: CutEvidence) -> Answer | None:
-    return _unless_empty(evidence.blind_to_loss)
-
-
 def _unless_empty(found: str | None) -> Answer | None:
     return None if found is None else _unknown_for(found or None)
-
-
-def _come_one_by_one(evidence: CutEvidence) -> Answer | None:
-    """No guard: what is lost was acknowledged, however late."""
-    return _unless_empty(evidence.buffered)
 
 
 def _log_is_complete(evidence: CutEvidence) -> Answer:
@@ -255,7 +248,7 @@ def _filesystem(evidence: CutEvidence) -> Answer:
 SOUND = (
     Checker("disk-loses-its-cache", _disk_loses),
     Checker("holds-without-a-cut", _holds_without_cut),
-    Checker("check-notices-an-empty-disk", _notices_empty_disk),
+    Checker("check-notices-an-empty-disk", lambda evidence: _unless_empty(evidence.blind_to_loss)),
     Checker("check-notices-a-planted-loss", _notices_planted),
     Checker("machine-was-off", lambda evidence: _unless_empty(evidence.restarted)),
     Checker("witness-saw-all", lambda evidence: _unless_empty(evidence.witnessed)),
@@ -273,9 +266,54 @@ WITNESSES = (
     Checker("transactions-are-whole", _transactions),
     Checker("conditions-hold", _conditions),
     Checker("engine-check-holds", _integrity),
-    Checker("acknowledgements-come-one-by-one", _come_one_by_one),
+    # No guard: what is lost was acknowledged, however late.
+    Checker("acknowledgements-come-one-by-one", lambda evidence: _unless_empty(evidence.buffered)),
 )
 REPORTED = (Checker("file-system-check", _filesystem, weighs=False),)
 CHECKERS = (*GUARDS, *given(GUARDS, WITNESSES), *REPORTED)
 
 judge = compose(CHECKERS)
+
+
+def recorded(
+    evidence: CutEvidence,
+    judgement: Judgement,
+    failure: DiskFailure | Literal["plug"],
+    drive: str,
+    cycle_s: float,
+    state: str | None = None,
+) -> Cut:
+    """A cut as it is recorded: what was found of it, and the verdict; ``state`` is the file of what it left."""
+    cut, acknowledged = evidence.cut, evidence.acknowledged or []
+    missing_ns = evidence.first_missing_ns
+    return Cut(
+        verdict=judgement.verdict,
+        reasons=judgement.reasons,
+        checks=judgement.checks,
+        damage=judgement.damage,
+        failure=failure,
+        after_failed_flush=evidence.after_failed_flush,
+        failed_flush_said=evidence.failed_flush_error,
+        acknowledged_after_failed_flush=evidence.acknowledged_after_failed_flush,
+        drive=drive,
+        at_s=evidence.at_s,
+        kept_bytes=cut.kept_bytes if cut else None,
+        lost_bytes=cut.lost_bytes if cut else None,
+        torn_writes=cut.torn_writes if cut else None,
+        fate=evidence.fate,
+        integrity=evidence.integrity,
+        filesystem_check=evidence.filesystem_check,
+        filesystem_said=evidence.filesystem_message,
+        filesystem_repaired=evidence.filesystem_repaired,
+        filesystem_mending_said=evidence.filesystem_mending_said,
+        filesystem_recovery_s=evidence.filesystem_recovery_s,
+        engine_recovery_s=evidence.engine_recovery_s,
+        cycle_s=cycle_s,
+        state=state,
+        recovery=evidence.recovery,
+        replication=evidence.replication,
+        storage=evidence.storage,
+        files=evidence.files,
+        commit_ms=commit_ms(acknowledged),
+        lost_ms=(evidence.cut_ns - missing_ns) / NS_OF_MS if missing_ns else None,
+    )

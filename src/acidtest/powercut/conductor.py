@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -29,7 +30,7 @@ from acidtest.experiment import Experiment
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import Explored, Recording
 from acidtest.journal.reader import CUTS, explored
-from acidtest.place import DirectoryPlace
+from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import Drive
 from acidtest.place.making import image_mb
 from acidtest.place.trees import is_full
@@ -38,9 +39,8 @@ from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.coverage import Budget, Exploration, as_state, batch_size
 from acidtest.powercut.drives import Drives, simulated
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.exploration import Explorer, Reduced, completed, explorer
+from acidtest.powercut.exploration import Explorer, Reduced, at_once, completed, explorer
 from acidtest.powercut.failures import FAILURES
-from acidtest.powercut.parallel import at_once
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad, read, record, write
 from acidtest.powercut.replicated import ReplicatedTrial
 from acidtest.powercut.state_file import keep_state, keep_survivors, load_file
@@ -182,31 +182,33 @@ class Cuts(Conductor):
 
     def _cut(self, cuts: Sequence[Cell], context: RunContext) -> Steps:
         """All cuts of one combination, prepared when the first of them begins, and again where its disk has ended."""
-        left = list(cuts)
-        keep: KeepSurvivors | None = partial(keep_survivors, context.out, self._experiment)
+        left = deque(cuts)
+        keep = _only_first(partial(keep_survivors, context.out, self._experiment))
         while left:
-            prepares = left[0]
-            yield Begun(prepares)
-            with self._trial(prepares, context) as (trial, _):
-                _tell_of_check(trial, prepares, context)
-                ended = False
-                while left and not ended:
-                    cell = left.pop(0)
-                    if cell is not prepares:
-                        yield Begun(cell)
-                    began = time.monotonic()
-                    builder = RecordingBuilder(cell, context.engine(cell), context.machine)
-                    if isinstance(trial, Trial):
-                        recording = trial.run(cell, builder, keep=keep)
-                        ended = recording.status == "failed" and _has_ended(trial.drive)
-                    else:
-                        recording = builder.build(CellOutcome(), "failed", trial)
-                    if recording.status == "failed":
-                        refuse_to_go_on(context)
-                    if recording.cut and recording.cut.state:
-                        keep = None
-                    self._took.append((cell, time.monotonic() - began))
-                    yield Ended(cell, [recording])
+            yield Begun(left[0])
+            with self._trial(left[0], context) as trial:
+                _report_check(trial, left[0], context)
+                yield from self._cut_on(trial, left, keep, context)
+
+    def _cut_on(self, trial: Trial | str, left: deque[Cell], keep: KeepSurvivors, context: RunContext) -> Steps:
+        """The cuts that are left, of which the first has begun, as long as the disk of ``trial`` answers."""
+        first = left[0]
+        while left:
+            cell = left.popleft()
+            if cell is not first:
+                yield Begun(cell)
+            began = time.monotonic()
+            builder = RecordingBuilder(cell, context.engine(cell), context.machine)
+            if isinstance(trial, Trial):
+                recording = trial.run(cell, builder, keep=keep)
+            else:
+                recording = builder.build(CellOutcome(), "failed", trial)
+            if recording.status == "failed":
+                refuse_to_go_on(context)
+            self._took.append((cell, time.monotonic() - began))
+            yield Ended(cell, [recording])
+            if recording.status == "failed" and isinstance(trial, Trial) and _has_ended(trial.drive):
+                return
 
     def _explore(self, cell: Cell, context: RunContext) -> Steps:
         """Record a load, unless that of an earlier run is there, and look at its crash states."""
@@ -257,14 +259,13 @@ class Cuts(Conductor):
         """The load of ``cell``, recorded into ``file``: a recording with no state looked at, or one that failed."""
         builder = RecordingBuilder(cell, context.engine(cell), context.machine)
         loads: list[RecordedLoad] = []
-        with self._trial(cell, context) as (trial, log):
+        with self._trial(cell, context) as trial:
             if isinstance(trial, str):
                 return builder.build(CellOutcome(), "failed", trial)
-            assert log is not None
-            _tell_of_check(trial, cell, context)
+            _report_check(trial, cell, context)
 
             def action(cell: Cell, evidence: CutEvidence) -> Judgement:
-                loads.append(record(trial, log, cell, evidence))
+                loads.append(record(trial, cell, evidence))
                 return Judgement("unknown", ["no crash state was looked at"], {})
 
             recording = trial.run(cell, builder, action)
@@ -282,20 +283,18 @@ class Cuts(Conductor):
         """Who looks at the crash states of the load in ``file``, and that load; or why nobody can. So many states are
         looked at ``at_once``, or fewer where no more disks can be made."""
         with ExitStack() as held:
-            first, log = held.enter_context(self._trial(cell, context, blank=True))
+            first = held.enter_context(self._trial(cell, context, blank=True))
             if isinstance(first, str):
                 yield first
                 return
-            assert log is not None
-            assert isinstance(first, Trial)
             trials = [first]
             while len(trials) < at_once:
-                another, _ = held.enter_context(self._trial(cell, context, blank=True))
+                another = held.enter_context(self._trial(cell, context, blank=True))
                 if not isinstance(another, Trial):
                     break
                 trials.append(another)
             try:
-                of = read(file, log)
+                of = read(file, first.log)
                 made = held.enter_context(explorer(trials, cell, of))
             except (CellFailed, OSError) as error:
                 refuse_to_go_on(context)
@@ -307,39 +306,18 @@ class Cuts(Conductor):
         return RecordingBuilder(cell, context.engine(cell), context.machine).build(CellOutcome(), "failed", why)
 
     @contextmanager
-    def _trial(
-        self, cell: Cell, context: RunContext, *, blank: bool = False
-    ) -> Iterator[tuple[Trial | str, Path | None]]:
-        """The combination, ready to be cut, or why it cannot be; and the log that its disk writes.
-
-        With ``blank`` the disk is empty and writes none: there is to be the log of another one.
-        """
-        engine, ledger = context.engine(cell), context.ledger
+    def _trial(self, cell: Cell, context: RunContext, *, blank: bool = False) -> Iterator[Trial | str]:
+        """The combination, ready to be cut, or why it cannot be. Where its crash states are looked at, its disk writes
+        a log; with ``blank`` the disk is empty and writes none: there is to be the log of another one."""
+        engine = context.engine(cell)
         with ExitStack() as held:
             made: Trial | str
             template: Template | None = None
-            log: Path | None = None
             try:
                 template = context.templates.get(cell, engine, partial(context.watcher.progress, cell))
-                home = DirectoryPlace(context.place.path, ledger, needed_bytes=0)
-                held.callback(home.release)
                 size_mb = image_mb(cell.place, template_bytes(cell.workload, engine))
-                log = home.path / "log" if builds_states(cell) else None
-                drive = self._drives(cell, home, ledger, size_mb, None if blank else log)
-                held.callback(drive.release)
-                if cell.place.replication == "none":
-                    of = StorageTrial if FAILURES[cell.place.disk_failure].wrong else Trial
-                    made = of(cell, engine, template, home, drive, ledger, blank=blank)
-                else:
-                    replica_home = DirectoryPlace(context.place.path, ledger, needed_bytes=0)
-                    held.callback(replica_home.release)
-                    replica_drive = self._drives(cell, replica_home, ledger, size_mb, None)
-                    held.callback(replica_drive.release)
-                    made = ReplicatedTrial(
-                        cell, engine, template, home, drive, ledger,
-                        replica_home=replica_home, replica_drive=replica_drive,
-                    )  # fmt: skip
-                held.callback(made.release)
+                disks = Disks(held, cell, context.place.path, context.ledger, self._drives, size_mb)
+                made = trial_on(disks, engine, template, blank=blank)
             except MachineLacks:
                 raise
             except (AcidtestError, OSError) as error:
@@ -348,10 +326,60 @@ class Cuts(Conductor):
                     raise  # the run's own place is full: no other combination can be prepared
                 refuse_to_go_on(context)
                 made = why_failed(error, engine)
-            yield made, log
+            yield made
 
 
-def _tell_of_check(trial: Trial | str, cell: Cell, context: RunContext) -> None:
+@dataclass(frozen=True)
+class Disks:
+    """Makes the disks of one combination, each in a directory of ours below ``parent``, until ``held`` ends."""
+
+    held: ExitStack
+    cell: Cell
+    parent: Path
+    ledger: Ledger
+    drives: Drives
+    size_mb: int
+
+    def new(self, *, logs: bool) -> tuple[DirectoryPlace, Drive]:
+        """The directory of a disk, and the disk."""
+        home = DirectoryPlace(self.parent, self.ledger, needed_bytes=0)
+        self.held.callback(home.release)
+        drive = self.drives(self.cell, home, self.ledger, self.size_mb, home.path / "log" if logs else None)
+        self.held.callback(drive.release)
+        return home, drive
+
+
+def trial_on(disks: Disks, engine: Engine, template: Template, *, blank: bool) -> Trial:
+    """The trial of a combination on disks of its own; ``blank`` as in ``Cuts``."""
+    cell, failure = disks.cell, FAILURES[disks.cell.place.disk_failure]
+    home, drive = disks.new(logs=failure.builds_states and not blank)
+    if cell.place.replication == "none":
+        kind = StorageTrial if failure.wrong else Trial
+        trial = kind(cell, engine, template, home, drive, disks.ledger, blank=blank)
+    else:
+        replica_home, replica_drive = disks.new(logs=False)
+        trial = ReplicatedTrial(
+            cell, engine, template, home, drive, disks.ledger,
+            replica_home=replica_home, replica_drive=replica_drive, blank=blank,
+        )  # fmt: skip
+    disks.held.callback(trial.release)
+    return trial
+
+
+def _only_first(keep: KeepSurvivors) -> KeepSurvivors:
+    """What one cut has left is enough to look at."""
+    kept: list[str] = []
+
+    def first(trial: Trial, cell: Cell, evidence: CutEvidence, reasons: list[str]) -> str | None:
+        if kept:
+            return None
+        kept.extend(filter(None, [keep(trial, cell, evidence, reasons)]))
+        return kept[0]
+
+    return first
+
+
+def _report_check(trial: Trial | str, cell: Cell, context: RunContext) -> None:
     """Before the first cut: that a program's check cannot tell the loss of everything."""
     if isinstance(trial, Trial) and trial.mute_when_empty:
         context.watcher.doubts([f"{cell.combination}: {trial.mute_when_empty}."])
@@ -390,7 +418,7 @@ def refuse_storage(cell: Cell, is_program: bool, where: Path) -> None:
         raise BadInput(f"{what}: a disk without a timing cannot become slower", 'write disk = "sata-ssd", or another')
     aimed = "{block}" in failure.wrong.fault or "{files}" in failure.wrong.fault
     if aimed and not (place.filesystem in FILESYSTEMS and FILESYSTEMS[place.filesystem].tells_places):
-        tells = ", ".join(name for name, one in FILESYSTEMS.items() if one.tells_places)
+        tells = ", ".join(name for name, filesystem in FILESYSTEMS.items() if filesystem.tells_places)
         raise BadInput(f"{what}: {place.filesystem} does not tell where files lie on the disk", f"write one of {tells}")
 
 
@@ -405,7 +433,7 @@ def refuse_replication(cell: Cell, engine: Engine, where: Path) -> None:
             )
         return
     if not failure.replicated:
-        with_one = ", ".join(name for name, one in FAILURES.items() if one.replicated)
+        with_one = ", ".join(name for name, failure in FAILURES.items() if failure.replicated)
         raise BadInput(
             f"{where}: place.disk_failure {failure.name}: is not for a server with a replica",
             f"write one of {with_one}, or place.replication none",
@@ -432,7 +460,7 @@ def ended(
     why = ""
     if reduced is not None and reduced.judgement.verdict == "lost":
         try:
-            kept = keep_state(out, experiment, cell, of.load, reduced.state, reduced.judgement.reasons)
+            kept = keep_state(out, experiment, cell, of.load, reduced)
         except (CellFailed, OSError) as error:  # the verdict stands without it
             why = told(error)
     return completed(of.recording, exploration, elapsed_s, reduced, kept, why)

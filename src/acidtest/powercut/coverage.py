@@ -1,7 +1,7 @@
 """Which crash states of one recorded load are looked at, by whom, and until when; pure but for reading the load.
 
 There is one list of what was looked at: the lines ``Explored`` of the journal. A state on it is not handed out again,
-whoever looks, however often the run was ended. States that are handed out and did not come back are handed out again.
+also where a run was ended. States that are handed out and did not come back are handed out again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from acidtest.analysis.survival import WORST_FIRST, merge
 from acidtest.conductor.watcher import Exploring
@@ -32,7 +33,7 @@ class Asked:
     demanded: int
 
     @property
-    def by_lot(self) -> bool:
+    def at_random(self) -> bool:
         return self.state.of == DRAWN
 
 
@@ -81,7 +82,7 @@ class Exploration:
         self._verdicts: Counter[Verdict] = Counter()
         self._outcomes: dict[tuple[Verdict, bool, str], RecoveryOutcome] = {}
         self._drawn_outcomes: Counter[tuple[Verdict, bool, str]] = Counter()
-        self._damaged = self._lot = 0
+        self._damaged = self._drawn_count = 0
         self.looked_at = 0
         self.worst: tuple[FailingState, RecoveryOutcome] | None = None
 
@@ -135,15 +136,15 @@ class Exploration:
         if line.load != self.load_sha256:
             return
         self._elapsed_s = max(self._elapsed_s, line.elapsed_s)
-        for image, demanded, index, by_lot in line.states:
+        for image, demanded, index, at_random in line.states:
             outcome = line.outcomes[index]
             self._known[image] = max(demanded, self._known.get(image, -1))
             key = outcome.verdict, outcome.unannounced, outcome.found
-            self._outcomes.setdefault(key, outcome)
-            self._drawn_outcomes[key] += by_lot
+            self._outcomes[key] = with_checks_of(self._outcomes.get(key, outcome), outcome)
+            self._drawn_outcomes[key] += at_random
             self._verdicts[outcome.verdict] += 1
             self._damaged += outcome.damaged
-            self._lot += by_lot
+            self._drawn_count += at_random
         self.looked_at += len(line.states)
         if line.worst is not None:
             found = line.worst, line.outcomes[line.worst.outcome]
@@ -154,7 +155,7 @@ class Exploration:
         """``line`` with those of its states that are not on the list; None where there are none, or of another load."""
         if line.load != self.load_sha256:
             return None
-        states = [one for one in line.states if self._known.get(one[0], -1) < one[1]]
+        states = [state for state in line.states if self._known.get(state[0], -1) < state[1]]
         return line.model_copy(update={"states": states}) if states else None
 
     def is_over(self, elapsed_s: float) -> bool:
@@ -193,11 +194,8 @@ class Exploration:
 
     def checks(self) -> dict[str, Verdict]:
         """The worst that each checker has answered of any state."""
-        merged: dict[str, Verdict] = {}
-        for outcome in self._outcomes.values():
-            for name, answer in outcome.checks.items():
-                merged[name] = merge(answer, merged.get(name, answer))
-        return merged
+        outcomes = list(self._outcomes.values())
+        return reduce(with_checks_of, outcomes).checks if outcomes else {}
 
     def summary(self, elapsed_s: float, shortest: str | None) -> States:
         """What was looked at, and what it showed. A run that only took lines of an earlier one has drawn no state, and
@@ -215,7 +213,7 @@ class Exploration:
             shortest=shortest,
             images=len(self._known),
             outcomes=len(self._outcomes),
-            drawn=self._lot,
+            drawn=self._drawn_count,
             legal_log10=self._legal_log10,
             drawn_outcomes_once=sum(times == 1 for times in self._drawn_outcomes.values()),
             exercised=exercised if self._has_drawn and self._load.kinds else None,
@@ -227,6 +225,14 @@ def rank(state: FailingState, outcome: RecoveryOutcome) -> tuple[int, bool, int,
     least from the disk as it was."""
     departures = len(state.without) + len(state.torn)
     return WORST_FIRST.index(outcome.verdict), not outcome.unannounced, departures, state.to
+
+
+def with_checks_of(outcome: RecoveryOutcome, other: RecoveryOutcome) -> RecoveryOutcome:
+    """The outcome, with the worse answer of each checker: one may apply to some of the states that come to it."""
+    if other.checks.items() <= outcome.checks.items():
+        return outcome
+    checks = {name: merge(answer, outcome.checks.get(name, answer)) for name, answer in other.checks.items()}
+    return outcome.model_copy(update={"checks": outcome.checks | checks})
 
 
 def batch_size(states: int, seconds: float) -> int:

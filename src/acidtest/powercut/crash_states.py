@@ -55,10 +55,10 @@ def pending(records: Sequence[Record], start: int, to: int) -> list[int]:
     return [number for number in range(max(covered, start), to) if not records[number].is_flush]
 
 
-DRAWN = "drawn by lot"
-DRAWN_LATER = "drawn by lot, at a moment that is not given up"
+DRAWN = "drawn at random"
+DRAWN_LATER = "drawn at random, at a moment that is not given up"
 SMALL = 4096  # images of a moment of which all are counted
-IN_VAIN = 1000  # draws in a row that bring nothing new: then a moment is given up
+GIVEN_UP_AFTER = 1000  # draws in a row that bring nothing new: then a moment is given up
 Mark = Callable[[int, int | None], int]  # what a sector holds that has its bytes from a write; None: from before all
 
 
@@ -122,7 +122,7 @@ def states(
         if volatile[to] and (legal := contents.legal_log10(volatile[to])) <= math.log10(SMALL)
     }
     came_up: dict[int, set[int]] = {to: set() for to in few}
-    in_vain = dict.fromkeys(moments, 0)
+    nothing_new = dict.fromkeys(moments, 0)
 
     def drawn() -> Iterator[State]:
         """A draw at each moment in turn. Of those that are given up not all images are known to have come up."""
@@ -130,9 +130,9 @@ def states(
         while live:
             for to in live:
                 yield _drawn(records, start, to, volatile[to], sector_bytes, lot, name)
-            if any(in_vain[to] >= IN_VAIN for to in live):
+            if any(nothing_new[to] >= GIVEN_UP_AFTER for to in live):
                 name = DRAWN_LATER
-            live = [to for to in live if len(came_up.get(to, ())) < few.get(to, 1) and in_vain[to] < IN_VAIN]
+            live = [to for to in live if len(came_up.get(to, ())) < few.get(to, 1) and nothing_new[to] < GIVEN_UP_AFTER]
 
     for state in kinds():
         content, demand = contents.of(state), demanded(state.to)
@@ -140,10 +140,10 @@ def states(
             came_up[state.to].add(content)
         if most.get(content, -1) < demand:
             most[content] = demand
-            in_vain[state.to] = 0
+            nothing_new[state.to] = 0
             yield state, content
         else:
-            in_vain[state.to] += 1
+            nothing_new[state.to] += 1
 
 
 def by_kind(numbers: Iterable[int], kind_of: Callable[[int], str]) -> dict[str, list[int]]:
@@ -218,7 +218,7 @@ class Contents:
 def added_log10(logs: Sequence[float]) -> float:
     """The decimal logarithm of the sum of numbers, of each of which it is given."""
     most = max(logs)
-    return most + math.log10(sum(10 ** (one - most) for one in logs))
+    return most + math.log10(sum(10 ** (log - most) for log in logs))
 
 
 def _drawn(

@@ -1,10 +1,13 @@
-"""The disk whose power is cut."""
+"""The disk whose power is cut, and what it and the durability level announce that a cut may take."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from acidtest.analysis.expected_loss import Announcement, announced_by, gives_up, of_failure
+from acidtest.engine import Engine
+from acidtest.engine.compare import spoken
 from acidtest.errors import CellFailed
 from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, DiskStats, GhostFlushes
 from acidtest.place import DirectoryPlace, Ledger
@@ -12,6 +15,8 @@ from acidtest.place.cuttable import Drive
 from acidtest.place.disk import BATTERIES, SimulatedDisk, faults
 from acidtest.place.guest.stacks import STACKS
 from acidtest.plan import Cell
+from acidtest.powercut.checkers import Judgement
+from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
 
 # A disk of so many MiB in the directory, which writes its log there where one is asked for.
@@ -106,3 +111,26 @@ def drive_name(cell: Cell) -> str:
     keeps = [] if cell.place.disk_keeps == "none" else [f"cut keeps {cell.place.disk_keeps}"]
     battery = [BATTERIES[cell.place.disk_battery]] if cell.place.disk_battery in BATTERIES else []
     return ", ".join([*faults(cell.place), *battery, *keeps]) or "honest"
+
+
+def announcement_of(cell: Cell, engine: Engine, evidence: CutEvidence) -> Announcement:
+    """By the settings that were in force, where they were asked for; otherwise by those of the cell."""
+    if (by := of_failure(cell.place.disk_failure, evidence.replication)) is not None:
+        return by
+    settings = {name: spoken(value) for name, value in cell.settings.items()}
+    settings |= {setting.name: setting.in_force or setting.asked or "" for setting in evidence.settings}
+    place, asked = evidence.place, cell.place
+    given_up = gives_up(
+        drive_name(cell),
+        write_cache=place.write_cache if place else asked.write_cache or "",
+        mount_options=place.mount_options if place else asked.mount,
+        has_cache=asked.disk_cache_mb > 0,
+        failure=asked.disk_failure,
+    )
+    mount = (place.filesystem, place.mount_options) if place else (asked.filesystem or "", asked.mount)
+    return announced_by(engine.risk(cell.durability, settings, *mount), cell.durability, given_up, asked.disk_failure)
+
+
+def is_unannounced(judgement: Judgement, by: Announcement) -> bool:
+    """Whether it is lost, and that was not announced."""
+    return judgement.verdict == "lost" and not by.covers(damage=bool(judgement.damage))

@@ -7,6 +7,7 @@ from typing import Literal
 
 from acidtest.journal.models import (
     Fate,
+    FilesLeft,
     Integrity,
     PlaceFacts,
     RecoveryTimes,
@@ -53,6 +54,8 @@ class CutEvidence:
     filesystem_message: str = ""  # of its own program, where it is not clean
 
     # Kept with the verdict.
+    file_sizes: dict[str, int] | None = None  # as they were mounted, before anything was started on them
+    files: FilesLeft | None = None  # the same, compared with what was there before
     settings: list[SettingInForce] = field(default_factory=list)
     place: PlaceFacts | None = None
     engine_version: str = ""

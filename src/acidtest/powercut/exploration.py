@@ -6,6 +6,8 @@ Nothing is run again for them: each is the disk as it was before the load with a
 from __future__ import annotations
 
 import itertools
+import os
+import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -13,19 +15,32 @@ from concurrent.futures import Executor, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
+from acidtest.analysis import files_left
+from acidtest.analysis.survival import checker_names
+from acidtest.engine import Engine
 from acidtest.errors import CellFailed
-from acidtest.journal.models import Explored, FailingState, Fate, Integrity, Recording, RecoveryOutcome, Verdict
+from acidtest.journal.models import (
+    Explored,
+    FailingState,
+    Fate,
+    FilesLeft,
+    Integrity,
+    Recording,
+    RecoveryOutcome,
+    Verdict,
+)
 from acidtest.journal.protocol import Checked, DiskCut
+from acidtest.place.host import counters
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.checkers import Judgement
-from acidtest.powercut.coverage import Asked, Exploration, rank
+from acidtest.powercut.coverage import Asked, Budget, Exploration, rank, with_checks_of
 from acidtest.powercut.crash_states import State
+from acidtest.powercut.drives import announcement_of, is_unannounced
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.expected_loss import announcement_of, is_unannounced
 from acidtest.powercut.inspector import Kept
-from acidtest.powercut.items import buffered
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad
 from acidtest.powercut.trial import Trial, unkept
 from acidtest.words import counted
@@ -63,20 +78,24 @@ def found(evidence: CutEvidence, judgement: Judgement) -> str:
     if evidence.mount_error is not None:
         return "file system not mounted"
     words = ["file system repaired"] if evidence.filesystem_repaired else []
+    subject, acknowledged, part_of = (
+        ("program", "item", "items") if evidence.is_program else ("engine", "commit", "transactions")
+    )
     for error, what in (
-        (evidence.start_error, "engine not started"),
+        (evidence.start_error, f"{subject} not started"),
         (evidence.read_error, "database not read"),
         (evidence.inspection_error, "not inspected"),
     ):
         if error is not None:
             words.append(what)
     if (fate := evidence.fate) is not None:
-        words.append(f"{counted(fate.lost, 'acknowledged commit')} missing")
-        words.append(f"{counted(fate.unacknowledged, 'other')} there")
-        words += [f"{counted(fate.torn, 'part')} of transactions"] if fate.torn else []
+        words.append(f"{counted(fate.lost, f'acknowledged {acknowledged}')} missing")
+        words += [] if evidence.is_program else [f"{counted(fate.unacknowledged, 'other')} there"]
+        words += [f"{counted(fate.torn, 'part')} of {part_of}"] if fate.torn else []
         words += ["loaded rows missing"] if fate.loaded_lost else []
         words += ["order broken"] if fate.order_broken else []
-    words += [name for name, answer in judgement.checks.items() if answer != "survived"]
+    failed = (name for name, answer in judgement.checks.items() if answer != "survived")
+    words += checker_names(failed, of_program=evidence.is_program)
     return ", ".join(words) or "as it was"
 
 
@@ -89,6 +108,7 @@ class Reduced:
     fate: Fate | None
     checked: Checked | None
     integrity: Integrity | None
+    files: FilesLeft | None
 
 
 class OneDisk:
@@ -116,6 +136,23 @@ class OneDisk:
             return replace(second, judgement=_contradicted(first.judgement, second.judgement), unannounced=False)
         return second
 
+    def files_left(self, seen: InspectedState) -> FilesLeft | None:
+        """The files of a state beside those that were seen before and after its moment, or where nobody had looked yet,
+        beside those of the same moment without any write left out. None where one of these cannot be mounted. In the
+        thread that calls. Raises CellFailed where the disk is gone."""
+        left, state = seen.evidence.file_sizes, seen.state
+        if left is None:
+            return None
+        if (there := self._of.load.files_at(state.to)) is not None:
+            return files_left.compare(left, there, "load")
+        whole = left if not state.departures else self._file_sizes(State(state.start, state.to))
+        return None if whole is None else files_left.compare(left, whole, "every write")
+
+    def _file_sizes(self, state: State) -> dict[str, int] | None:
+        evidence = CutEvidence()
+        with _mounted(self.trial, self._of.load, state, evidence):
+            return evidence.file_sizes
+
     def _inspect_once(self, state: State) -> InspectedState:
         shown = self.trial.evidence()
         inspect_state(self.trial, self._of.load, state, shown)
@@ -142,17 +179,22 @@ class Explorer:
         outcomes: list[RecoveryOutcome] = []
         states: list[tuple[str, int, int, bool]] = []
         worst: FailingState | None = None
+        worst_seen: InspectedState | None = None
         for one, seen in zip(asked, self.inspected([one.state for one in asked]), strict=True):
             outcome = seen.outcome
             key = outcome.verdict, outcome.unannounced, outcome.damaged, outcome.found
             if key not in indexes:
                 indexes[key] = len(outcomes)
                 outcomes.append(outcome)
-            states.append((one.image, one.demanded, indexes[key], one.by_lot))
+            else:
+                outcomes[indexes[key]] = with_checks_of(outcomes[indexes[key]], outcome)
+            states.append((one.image, one.demanded, indexes[key], one.at_random))
             if seen.verdict != "survived":
                 failing = _failing(seen, indexes[key])
                 if worst is None or rank(failing, outcome) < rank(worst, outcomes[worst.outcome]):
-                    worst = failing
+                    worst, worst_seen = failing, seen
+        if worst is not None and worst_seen is not None:
+            worst = worst.model_copy(update={"files": self._files_left(worst_seen)})
         self._witnesses()
         return Explored(
             cell=self._cell.id,
@@ -170,9 +212,13 @@ class Explorer:
         seen = self._inspect(state)
         if seen.verdict == "lost":
             seen = shrunk(seen, self._inspect)
+        evidence, files = seen.evidence, self._files_left(seen)
         self._witnesses()
-        evidence = seen.evidence
-        return Reduced(seen.state, seen.judgement, evidence.fate, evidence.checked, evidence.integrity)
+        return Reduced(seen.state, seen.judgement, evidence.fate, evidence.checked, evidence.integrity, files)
+
+    def _files_left(self, seen: InspectedState) -> FilesLeft | None:
+        disk = self._disks[0]
+        return disk.thread.submit(disk.files_left, seen).result()
 
     def _inspect(self, state: State) -> InspectedState:
         (seen,) = self.inspected([state])
@@ -254,6 +300,7 @@ def completed(
             "damage": judgement.damage,
             "fate": reduced.fate,
             "integrity": reduced.integrity,
+            "files": reduced.files,
         }
         after["checks_after"] = reduced.checked
     elif exploration.looked_at:
@@ -290,17 +337,26 @@ def _contradicted(first: Judgement, second: Judgement) -> Judgement:
 
 def inspect_state(trial: Trial, load: RecordedLoad, state: State, evidence: CutEvidence) -> None:
     """Build ``state`` and find out what the engine makes of it."""
-    if evidence.is_program:
-        evidence.buffered = buffered(load.acknowledged)
+    evidence.buffered = trial.subject.buffered(load.acknowledged)
     evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=len(state.torn))
+    with _mounted(trial, load, state, evidence):
+        if evidence.mount_error is None:
+            trial.inspector.inspect(evidence, load.acknowledged_before(state.to))
+
+
+@contextmanager
+def _mounted(trial: Trial, load: RecordedLoad, state: State, evidence: CutEvidence) -> Iterator[None]:
+    """``state`` is built and mounted within, or the evidence has the reason why it cannot be."""
     trial.place.begin(state.on(load.log))
     try:
-        recovery = trial.place.mount_survivor()
-        evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
-    except CellFailed as error:
-        evidence.mount_error = error.message
-    else:
-        trial.inspector.inspect(evidence, load.acknowledged_before(state.to))
+        try:
+            recovery = trial.place.mount_survivor()
+        except CellFailed as error:
+            evidence.mount_error = error.message
+        else:
+            evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
+            evidence.file_sizes = trial.place.file_sizes()
+        yield
     finally:
         trial.instance.lose_power()
         trial.place.abandon()
@@ -318,3 +374,25 @@ def shrunk(worst: InspectedState, inspect: Callable[[State], InspectedState]) ->
                 worst, again = replace(shown, state=smaller), True
                 break
     return worst
+
+
+EACH = 3  # disks for each processor: of a state's time most is waiting
+DISKS_MAX = 24
+STATES_EACH = 10  # a disk for fewer states takes longer to make than it saves
+SHARE = 4  # of the room that is free all disks together take up to one part in so many
+COPIES = 2  # of a disk's bytes at most: as it is kept and as it is
+
+
+def at_once(cell: Cell, engine: Engine, size_mb: int, directory: Path) -> int:
+    """How many disks of ``size_mb`` look at states of ``cell``, whose files are in ``directory``.
+
+    One of a server, which may be on a port that was asked for, and of a program of the user's.
+    """
+    if not engine.embedded:
+        return 1
+    in_file = cell.place.disk_medium == "file"
+    free = shutil.disk_usage(directory).free if in_file else counters().available_bytes
+    room = free // SHARE // (COPIES * (size_mb + cell.place.disk_cache_mb) << 20)
+    states = Budget.of(cell).states
+    asked = DISKS_MAX if states is None else states // STATES_EACH
+    return max(1, min(EACH * len(os.sched_getaffinity(0)), room, asked, DISKS_MAX))

@@ -12,7 +12,7 @@ class Wrong:
     """What storage does wrong while its power stays on. The engine is stopped, the file system unmounted and mounted
     again, so that what is read then is what the medium holds, and the engine is started on it."""
 
-    # In the language of docs/DISK.md. {block}: one block, drawn by lot, of a file that the load has written; {files}:
+    # In the language of docs/DISK.md. {block}: one block at random of a file that the load has written; {files}:
     # all such files; {seed}: the trial's. "": the file system is filled.
     fault: str
     # load: under load, for ``seconds``; write: from then on until it has struck, or the engine has stopped; block: done

@@ -18,7 +18,7 @@ from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import Acknowledgement, kinds
 from acidtest.powercut.commit_accounting import compare, first_missing_ns
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.processes import Unledgered
+from acidtest.powercut.load import Unledgered
 
 
 class Kept(Protocol):
@@ -57,18 +57,14 @@ class Inspector(Inspecting):
         embedded: bool,
         begin: Callable[[], None] | None = None,
         start_rig: Start | None = None,
-        fetch: Callable[[], None] = lambda: None,
+        fetch: Callable[[], None] | None = None,
     ) -> None:
         """``begin`` brings the engine to serve, where that is more than to start it. By ``start_rig`` the rig runs
         elsewhere, and ``fetch`` brings the database to where the engine's check runs."""
         self._cell, self._instance, self._embedded = cell, instance, embedded
-        self._begin = begin or partial(instance.start, ledger)
+        self.begin = begin or partial(instance.start, ledger)
         self._start_rig, self._fetch = start_rig, fetch
         self._standing: Standing | None = None
-
-    def begin_by(self, begin: Callable[[], None]) -> None:
-        """From now on the engine is brought to serve in this way."""
-        self._begin = begin
 
     def inspect(self, evidence: CutEvidence, acknowledged: Sequence[Acknowledgement]) -> None:
         """Start the engine, survey and check the database."""
@@ -105,19 +101,20 @@ class Inspector(Inspecting):
             evidence.inspection_error = f"the survey ended before its time: {error.message}"
             return
         try:
-            self._fetch()
+            if self._fetch is not None:
+                self._fetch()
         except CellFailed as error:
             evidence.inspection_error = f"the database could not be fetched for its check: {error.message}"
             return
         evidence.integrity = self._instance.integrity(self.ask)
 
     def _start(self) -> None:
-        """Start the engine; once more if it ends by itself, as whoever finds it so would do."""
+        """Start the engine; once more if it ends by itself, as an administrator would do."""
         try:
-            self._begin()
+            self.begin()
         except Ended:
             self._instance.lose_power()
-            self._begin()
+            self.begin()
 
     def ask(self, question: str) -> list[list[str | None]]:
         """Its rows as text. Raises CellFailed with the engine's words."""

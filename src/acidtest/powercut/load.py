@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import random
+import signal
+import subprocess
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import IO, Literal, TypeVar
 
+from acidtest.analysis.recovery import NEEDED_S
 from acidtest.conductor.rig import Process, Start, Working, converse, job_for
 from acidtest.engine import Instance
 from acidtest.errors import AcidtestError, CellFailed, told
 from acidtest.journal.protocol import Duration, Extent, Hello, Job, Settings
 from acidtest.place.guest.cuttable import CuttableGuest
+from acidtest.place.link import entering
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import AcknowledgementLog
-from acidtest.powercut.moment import Moment
-from acidtest.powercut.processes import Killable, Unledgered
 
 FIRST_S = 120.0  # for the first acknowledgement
 LONGEST_S = 120.0  # for the number that the seed has drawn
@@ -100,6 +104,16 @@ class Load(ABC):
             while not made.done():
                 self.acknowledged.wait(0.05)
         return made.result()
+
+    def finish(self, count: int) -> None:
+        """Wait until a load of ``count`` acknowledgements has ended in order, and read them. Raises CellFailed."""
+        end = time.monotonic() + LONGEST_S
+        while self.is_at_work and time.monotonic() < end:
+            self.acknowledged.wait(0.05)
+        self.kill()
+        self.acknowledged.drain()
+        if error := self.error():
+            raise CellFailed(error)
 
     def wait_until(self, time_s: float) -> None:
         """Read what comes up to ``time_s`` of the monotonic clock. Raises CellFailed when the load fails."""
@@ -221,3 +235,77 @@ def loaded(
             load.kill()
     finally:
         acknowledged.close()
+
+
+@dataclass(frozen=True)
+class Moment:
+    """After so many acknowledgements, or so long after the first, and then a little later."""
+
+    acknowledged: int | None
+    seconds: float | None
+    later: float  # of the time that one commit takes
+
+    @classmethod
+    def drawn(cls, cell: Cell) -> Moment:
+        """The moment that the cut's seed draws, from the extent of the workload."""
+        lot = random.Random(f"{cell.seed}:cut")
+        if cell.place.disk_recovery_s is not None:  # the rate before it is to be judged
+            return cls(None, lot.uniform(NEEDED_S, cell.workload.duration_s or NEEDED_S), lot.random())
+        if cell.workload.count is not None:
+            return cls(lot.randint(1, cell.workload.count), None, lot.random())
+        return cls(None, lot.uniform(0.05, 1.0) * (cell.workload.duration_s or 1.0), lot.random())
+
+
+class Unledgered:
+    """Starts rigs without the ledger, which costs more than a rig does: each asks the kernel to be killed with
+    its lab. With ``network`` they are in that one."""
+
+    def __init__(self, network: Path | None = None) -> None:
+        self._prefix = [] if network is None else entering(network)
+
+    def start_process(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        stderr: IO[bytes],
+        stdout: IO[bytes] | None = None,
+    ) -> tuple[str, subprocess.Popen[bytes]]:
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            [*self._prefix, *command],
+            env=environment,
+            stdin=pipe,
+            stdout=stdout or pipe,
+            stderr=stderr,
+            start_new_session=True,
+        )
+        return "", process
+
+    def end_process(self, id: str, process: subprocess.Popen[bytes]) -> None:  # noqa: A002
+        process.kill()
+        process.wait()
+
+
+class Killable:
+    """A rig that two may stop: who kills it, and who reads it to its end."""
+
+    def __init__(self, rig: Working) -> None:
+        self._rig = rig
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def lines(self, silence_s: float) -> Iterator[bytes]:
+        return self._rig.lines(silence_s)
+
+    def ended(self, limit_s: float) -> tuple[int, str]:
+        try:
+            return self._rig.ended(limit_s)
+        except ValueError:  # its files are closed already
+            return -signal.SIGKILL, ""
+
+    def stop(self) -> None:
+        with self._lock:
+            if not self._stopped:
+                self._stopped = True
+                self._rig.stop()

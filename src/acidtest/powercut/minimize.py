@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from acidtest.analysis.expected_loss import is_unannounced
+from acidtest.analysis.files_left import in_words
 from acidtest.errors import BadInput, told
 from acidtest.experiment import Experiment, parse
 from acidtest.journal.models import Recording
@@ -36,6 +37,7 @@ class Loss:
 
     broken: frozenset[str]
     reasons: tuple[str, ...] = field(default=(), compare=False)
+    files: tuple[str, ...] = field(default=(), compare=False)  # that it left, in words
 
     def is_like(self, other: Loss) -> bool:
         return bool(self.broken & other.broken)
@@ -79,7 +81,7 @@ def loss_of(recording: Recording) -> Loss | None:
     checked = recording.checks_after.conditions if recording.checks_after else []
     broken = {one.name for one in checked if not one.holds}
     broken = broken or {name for name, verdict in recording.cut.checks.items() if verdict == "lost"}
-    return Loss(frozenset(broken), tuple(recording.cut.reasons))
+    return Loss(frozenset(broken), tuple(recording.cut.reasons), tuple(in_words(recording.cut.files)))
 
 
 def smallest(first: WorkloadSpec, attempt: Try, goes_on: Callable[[], bool], tell: Callable[[Found], None]) -> Found:
@@ -136,7 +138,9 @@ def as_text(experiment: Experiment, cell: Cell, workload: WorkloadSpec, cuts: in
     tables = [Table("factors", tuple(Line(name, levels) for name, levels in factors.items()))]
     tables += [Table(f"workload.{_quoted(cell.workload_name)}", tuple(Line(key, one) for key, one in table.items()))]
     for family, settings in dumped.get("settings", {}).items():
-        tables.append(Table(f"settings.{_quoted(family)}", tuple(Line(key, one) for key, one in settings.items())))
+        tables.append(
+            Table(f"settings.{_quoted(family)}", tuple(Line(key, setting) for key, setting in settings.items()))
+        )
     tables.append(Table("place", tuple(Line(key, one) for key, one in dumped.get("place", {}).items())))
     for name, build in dumped.get("engines", {}).items():
         tables.append(Table(f"engines.{_quoted(name)}", tuple(Line(key, one) for key, one in build.items())))
@@ -183,13 +187,13 @@ def make_smaller(
         alone = with_workload(experiment, cell, workload, MOST)
         where = directories.setdefault(workload.model_dump_json(), out / "smaller" / str(len(directories) + 1))
         recordings = [one for one in cut(alone, where, cuts) if one.cut is not None]
-        losses = tuple(loss for one in recordings if (loss := loss_of(one)) is not None)
+        losses = tuple(loss for recording in recordings if (loss := loss_of(recording)) is not None)
         return Found(workload, losses, len(recordings))
 
     found = smallest(cell.workload, attempt, goes_on, tell)
     if found.loss is not None:
         heading = [f"A history that lost under {cell.combination}, made smaller; it is run by acidtest powercut.",
-                   *found.loss.reasons[:3]]  # fmt: skip
+                   *found.loss.reasons[:3], *found.loss.files]  # fmt: skip
         cuts = cuts_to_see(len(found.losses), found.cuts)
         try:
             (out / FILE).write_text(as_text(experiment, cell, found.workload, cuts, heading), encoding="utf-8")

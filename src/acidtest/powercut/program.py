@@ -26,7 +26,6 @@ from acidtest.powercut.items import MISSING, ItemLog, answers, fate, first_missi
 from acidtest.powercut.load import Load
 from acidtest.words import counted
 
-CONTROL_ITEMS = 20  # at most, of the load that is not cut
 END_S = 10.0  # for a load that has written what it was asked for to end by itself
 
 
@@ -54,7 +53,7 @@ class ProgramLoad(Load):
         self.fail(CellFailed(f"program.load {how}; it must write items until it is ended"))
 
     def finish(self, count: int) -> None:
-        """Wait until it has acknowledged ``count`` items, and end it, in order if it heeds that. Raises CellFailed."""
+        """Wait until it has acknowledged ``count`` items, and end it, in order if it can. Raises CellFailed."""
         try:
             self.await_count(count)
         except CellFailed:
@@ -64,7 +63,7 @@ class ProgramLoad(Load):
         end = time.monotonic() + END_S
         while self._process.poll() is None and len(self.acknowledged) <= count and time.monotonic() < end:
             self.acknowledged.wait(0.05)
-        if self._process.poll() is None:  # it writes on, or does not end: as whoever stops it would do
+        if self._process.poll() is None:  # it writes on, or does not end: as an administrator would stop it
             with suppress(ProcessLookupError):
                 self._process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -119,7 +118,7 @@ class ProgramInspector(Inspecting):
     def _start(self) -> None:
         try:
             self._instance.start(self._ledger)
-        except Ended:  # once more, as whoever finds it so would do
+        except Ended:  # once more, as an administrator would do
             self._instance.lose_power()
             self._instance.start(self._ledger)
 
@@ -161,7 +160,7 @@ class _NoneKept:
 LOST_ALL = "on a disk that had lost everything written since the start"
 
 
-def blind_to_loss(inspector: ProgramInspector, acknowledged: Sequence[Acknowledgement]) -> tuple[str, str]:
+def blind_to_loss(inspector: Inspecting, acknowledged: Sequence[Acknowledgement]) -> tuple[str, str]:
     """Why the check is no witness, on a disk that has lost every one of these items; "" where it misses all of them.
     And why it cannot say there what is lost; "" where it can.
 

@@ -28,7 +28,7 @@ from acidtest.powercut import blocks
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.crash_states import Contents
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.moment import Moment
+from acidtest.powercut.load import Moment
 from acidtest.powercut.trial import Trial
 
 FORMAT = 2
@@ -36,6 +36,15 @@ COMMITS = 50  # of the load, where no count is given
 LOOKS = 10  # at where the files lie, spread over the load
 COMPRESSION = 1  # of zlib; most of an image is empty or repeats
 DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True)
+class FilesSeen:
+    """The bytes of each file as the kernel had them at some time between two records of the log being written."""
+
+    began: int  # records in the log before it was looked, and after
+    ended: int
+    sizes: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -50,10 +59,20 @@ class RecordedLoad:
     origin_ns: int  # CLOCK_MONOTONIC where the log's clock began
     acknowledged: list[Acknowledgement]
     kinds: Sequence[str] = ()  # what each of the records [start, end) has written (``blocks.kinds``); () is not known
+    files: Sequence[FilesSeen] = ()  # in the order of time
 
     def kind_of(self, record: int) -> str:
         """What this record of the load has written; "" of a flush, and where it is not known."""
         return self.kinds[record - self.start] if self.kinds else ""
+
+    def files_at(self, record: int) -> dict[str, int] | None:
+        """Files that were there before this record came and after it, each with the smaller of its sizes; after the
+        last time that anybody looked, those of then. None where nobody looked before."""
+        before = [seen.sizes for seen in self.files if seen.ended <= record]
+        after = next((seen.sizes for seen in self.files if seen.began >= record), None)
+        if not before or after is None:
+            return before[-1] if before else None
+        return {name: min(size, after[name]) for name, size in before[-1].items() if name in after}
 
     def acknowledged_before(self, record: int) -> list[Acknowledgement]:
         """What had been acknowledged before this record came: the flush that made it safe is among those before."""
@@ -84,12 +103,13 @@ class LoadFile:
     size_bytes: int  # of the disk
 
 
-def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> RecordedLoad:
+def record(trial: Trial, cell: Cell, evidence: CutEvidence) -> RecordedLoad:
     """Drive the load to its count of commits and read what the disk has written down. Raises CellFailed."""
-    start = trial.drive.stats().log_records
+    start, log = trial.drive.stats().log_records, trial.log
     trial.begin(evidence)
     role = partial(role_of_file, cell.engine)
-    seen = []
+    seen: list[blocks.Seen] = []
+    files: list[FilesSeen] = []
     with trial.loaded(cell) as load:
         commits = cell.workload.count or COMMITS
         for share in range(1, LOOKS + 1):
@@ -97,6 +117,8 @@ def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> Record
             so_far = trial.drive.stats().log_records
             look = partial(blocks.look, trial.place.path, cell.place.filesystem or "", so_far, role)
             seen.append(load.meanwhile(look))
+            if (sizes := load.meanwhile(trial.place.file_sizes)) is not None:
+                files.append(FilesSeen(so_far, trial.drive.stats().log_records, sizes))
         evidence.at_s = load.elapsed_s()
         load.acknowledged.drain()
         end = trial.drive.stats().log_records
@@ -107,7 +129,8 @@ def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> Record
     if len(records) < end:
         raise CellFailed("the disk's log lacks records of the load that it was to hold")
     kinds = blocks.kinds(log, records[start:], seen, start)
-    return RecordedLoad(log, records, start, len(records), sector_bytes, disk_log.began_ns(log), acknowledged, kinds)
+    began_ns = disk_log.began_ns(log)
+    return RecordedLoad(log, records, start, len(records), sector_bytes, began_ns, acknowledged, kinds, files)
 
 
 def write(file: Path, trial: Trial, load: RecordedLoad, recording: Recording) -> None:
@@ -123,6 +146,7 @@ def write(file: Path, trial: Trial, load: RecordedLoad, recording: Recording) ->
             "origin_ns": load.origin_ns,
             "acknowledged": [line.as_list() for line in load.acknowledged],
             "kinds": load.kinds,
+            "files": [(file.began - load.start, file.ended - load.start, file.sizes) for file in load.files],
             "broken_without_cut": trial.broken_without_cut,
             "blind_to_loss": trial.blind_to_loss,
             "size_bytes": disk_log.size_bytes(image),
@@ -163,7 +187,8 @@ def read(file: Path, log: Path) -> LoadFile:
         origin_ns = described["origin_ns"]
         if len(records) != kept + len(kinds):
             raise ValueError("its log is not whole")
-        load = RecordedLoad(log, records, kept, len(records), sector_bytes, origin_ns, acknowledged, kinds)
+        files = [FilesSeen(kept + began, kept + ended, sizes) for began, ended, sizes in described.get("files", [])]
+        load = RecordedLoad(log, records, kept, len(records), sector_bytes, origin_ns, acknowledged, kinds, files)
         return LoadFile(
             load,
             digest(file),
@@ -194,7 +219,7 @@ def contents(load: RecordedLoad) -> Contents:
 def _marks(load: RecordedLoad) -> dict[tuple[int, int], int]:
     """By sector and write; 0 where the sector then holds what it held before the load."""
     size = load.sector_bytes
-    writes = [(number, one) for number, one in enumerate(load.records) if not one.is_flush]
+    writes = [(number, record) for number, record in enumerate(load.records) if not record.is_flush]
     loaded = [(number, one) for number, one in writes if number >= load.start]
     touched = {sector for _, one in loaded for sector in range(one.at // size, -(-(one.at + one.length) // size))}
     before = dict.fromkeys(touched, bytes(size))

@@ -10,17 +10,16 @@ from acidtest.analysis import disk_log
 from acidtest.conductor.engines import describe
 from acidtest.conductor.template import Templates, template_bytes
 from acidtest.errors import CellFailed
-from acidtest.journal.models import Fate
+from acidtest.journal.models import Fate, FilesLeft
 from acidtest.place import DirectoryPlace, Ledger, check_machine
 from acidtest.place.making import image_mb
 from acidtest.powercut import state_file
 from acidtest.powercut.checkers import Judgement
-from acidtest.powercut.drives import Drives, simulated
-from acidtest.powercut.expected_loss import announcement_of, is_unannounced
+from acidtest.powercut.conductor import Disks, trial_on
+from acidtest.powercut.drives import Drives, announcement_of, is_unannounced, simulated
 from acidtest.powercut.exploration import inspect_state
 from acidtest.powercut.recorded_load import RecordedLoad
 from acidtest.powercut.replicated import ReplicatedTrial
-from acidtest.powercut.trial import Trial
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,8 @@ class Replayed:
     judgement: Judgement
     fate: Fate | None
     announced: str  # who announces what is lost, and what; "" where nothing is lost, or nobody does
+    is_program: bool = False
+    files: FilesLeft | None = None  # that are in it; None of state files of older versions
 
 
 def replay(file: Path, drives: Drives = simulated) -> Replayed:
@@ -47,23 +48,9 @@ def replay(file: Path, drives: Drives = simulated) -> Replayed:
         place = DirectoryPlace(file.parent.absolute(), ledger, needed_bytes=0)
         held.callback(place.release)
         template = Templates(place, ledger).get(cell, engine, lambda event: None)
-        home = DirectoryPlace(place.path, ledger, needed_bytes=0)
-        held.callback(home.release)
         size_mb = max(kept.size_bytes >> 20, image_mb(cell.place, template_bytes(cell.workload, engine)))
-        drive = drives(cell, home, ledger, size_mb, None)
-        held.callback(drive.release)
-        if cell.place.replication == "none":
-            trial = Trial(cell, engine, template, home, drive, ledger, blank=True)
-        else:
-            replica_home = DirectoryPlace(place.path, ledger, needed_bytes=0)
-            held.callback(replica_home.release)
-            replica_drive = drives(cell, replica_home, ledger, size_mb, None)
-            held.callback(replica_drive.release)
-            trial = ReplicatedTrial(
-                cell, engine, template, home, drive, ledger,
-                replica_home=replica_home, replica_drive=replica_drive, blank=True,
-            )  # fmt: skip
-        held.callback(trial.release)
+        disks = Disks(held, cell, place.path, ledger, drives, size_mb)
+        trial = trial_on(disks, engine, template, blank=True)
         evidence = trial.evidence()
         evidence.replication = kept.replication
         try:
@@ -77,4 +64,4 @@ def replay(file: Path, drives: Drives = simulated) -> Replayed:
             evidence.inspection_error = error.message
         judgement, by = trial.judged(evidence), announcement_of(cell, engine, evidence)
         said = "" if judgement.verdict != "lost" or is_unannounced(judgement, by) else by.reason
-        return Replayed(kept.cell_id, kept.reasons, judgement, evidence.fate, said)
+        return Replayed(cell.id, kept.reasons, judgement, evidence.fate, said, evidence.is_program, kept.files)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,9 +38,8 @@ from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.inspector import Inspector
-from acidtest.powercut.load import Load, loaded
-from acidtest.powercut.moment import Moment
-from acidtest.powercut.processes import Unledgered
+from acidtest.powercut.load import Load, Moment, Unledgered
+from acidtest.powercut.subject import EngineSubject
 from acidtest.powercut.trial import Trial
 
 ServerName = Literal["primary", "replica"]
@@ -88,7 +87,7 @@ class ReplicatedTrial(Trial):
 
     def _look_on(self, server: ServerName) -> None:
         """From now on it is this server that has to give back what was acknowledged."""
-        self._looked_on, self._inspector = server, self._looks[server]
+        self._looked_on, self.subject.inspector = server, self._looks[server]
 
     @property
     def _looked_at(self) -> tuple[Instance, CuttablePlace]:
@@ -114,9 +113,10 @@ class ReplicatedTrial(Trial):
         )
         ends = Ends(cables.PRIMARY, cables.REPLICA, cables.ARBITRATOR if self._mode.arbitrated else "")
         pair = self._pair = self._replication.pair(
-            self._engine, directory, of_replica, cell.settings, cell.durability, self._mode, ends
+            self.engine, (directory, of_replica), cell.settings, cell.durability, self._mode, ends
         )
-        self._instance = pair.primary
+        start_rig = partial(_rig_in, self.link.primary.network)
+        self._subject = EngineSubject(cell, self.engine, pair.primary, self._ledger, start_rig=start_rig)
         starts = {
             "primary": (
                 pair.primary,
@@ -130,7 +130,7 @@ class ReplicatedTrial(Trial):
                 cell,
                 instance,
                 self._ledger,
-                embedded=self._engine.embedded,
+                embedded=self.engine.embedded,
                 begin=begin,
                 start_rig=partial(_rig_in, inside.network),
             )
@@ -202,10 +202,6 @@ class ReplicatedTrial(Trial):
         self._replica_place.begin()
         self._read_back(evidence)
         self._start_both()
-
-    def loaded(self, cell: Cell) -> AbstractContextManager[Load]:
-        """The load of ``cell`` on the primary, from its own network."""
-        return loaded(cell, self.instance, self._home.path, start_rig=partial(_rig_in, self.link.primary.network))
 
     def cycle(self, cell: Cell, evidence: CutEvidence) -> Judgement:
         """One failure, from the load to what the server that is left gives back."""
@@ -320,7 +316,7 @@ class ReplicatedTrial(Trial):
         instance, place = self._looked_at
         evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=0)
         if self._promoted:
-            self._looks["replica"].begin_by(partial(self.pair.serve, self.link.replica, self._ask_replica))
+            self._looks["replica"].begin = partial(self.pair.serve, self.link.replica, self._ask_replica)
         place.begin(state.on(log))
         try:
             recovery = place.mount_survivor()

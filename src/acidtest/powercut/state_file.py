@@ -19,11 +19,13 @@ from acidtest.analysis import disk_log
 from acidtest.conductor.engines import plan_of
 from acidtest.errors import BadInput
 from acidtest.experiment import Experiment, ProgramSpec
-from acidtest.journal.models import Replicated
+from acidtest.journal.models import FilesLeft, Replicated
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.crash_states import State
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.exploration import Reduced
 from acidtest.powercut.recorded_load import RecordedLoad
 from acidtest.powercut.trial import Trial
 
@@ -38,43 +40,46 @@ class KeptState:
 
     experiment: Experiment
     cell: Cell
-    cell_id: str
     log: Path
     size_bytes: int  # of the disk
     state: State
     acknowledged: list[Acknowledgement]
     reasons: list[str]  # of the verdict when it was kept
     replication: Replicated | None = None  # of a server with a replica; the disk is that of the one looked at
+    files: FilesLeft | None = None
 
 
-def keep_state(
-    out: Path, experiment: Experiment, cell: Cell, load: RecordedLoad, state: State, reasons: list[str]
-) -> str:
+def keep_state(out: Path, experiment: Experiment, cell: Cell, load: RecordedLoad, reduced: Reduced) -> str:
     """Write a crash state of a load that was read from a file into ``out``; returns the name of its description."""
-    description = _unused(out, cell)
-    alone = crash_states.compact(load.log, load.records, load.start, state, description.with_suffix(".log"))
-    return _describe(description, experiment, cell, alone, load.acknowledged_before(state.to), reasons)
+    log = _unused(out, cell)
+    alone = crash_states.compact(load.log, load.records, load.start, reduced.state, log)
+    acknowledged, reasons = load.acknowledged_before(reduced.state.to), reduced.judgement.reasons
+    size_bytes = disk_log.size_bytes(log)
+    return _write(KeptState(experiment, cell, log, size_bytes, alone, acknowledged, reasons, files=reduced.files))
 
 
 def keep_survivors(
-    out: Path, experiment: Experiment, trial: Trial, cell: Cell, acknowledged: list[Acknowledgement], reasons: list[str]
+    out: Path, experiment: Experiment, trial: Trial, cell: Cell, evidence: CutEvidence, reasons: list[str]
 ) -> str:
     """The same of what a failure has left, on the disk of the server that was looked at."""
-    description = _unused(out, cell)
-    alone = trial.save_survivors(description.with_suffix(".log"))
-    return _describe(description, experiment, cell, alone, acknowledged, reasons, trial.replicated())
+    log = _unused(out, cell)
+    alone = trial.save_survivors(log)
+    acknowledged, size_bytes = evidence.acknowledged or [], disk_log.size_bytes(log)
+    shown = trial.replicated(), evidence.files
+    return _write(KeptState(experiment, cell, log, size_bytes, alone, acknowledged, reasons, *shown))
 
 
 def _unused(out: Path, cell: Cell) -> Path:
+    """The log of a state file that is not there yet."""
     directory = out / STATES
     directory.mkdir(exist_ok=True)
     name = directory / _file_name(cell.id)
     for number in range(1, 1000):
-        description = name.with_name(f"{name.name}-{number}.json")
-        if not description.exists():
+        log = name.with_name(f"{name.name}-{number}.log")
+        if not log.with_suffix(".json").exists():
             break
-    description.with_suffix(".log").unlink(missing_ok=True)
-    return description
+    log.unlink(missing_ok=True)
+    return log
 
 
 def load_file(out: Path, cell: Cell) -> Path:
@@ -92,29 +97,24 @@ def _file_name(cell_id: str) -> str:
     return f"{whole[: NAME_MAX - 9]}-{hashlib.sha256(cell_id.encode()).hexdigest()[:8]}"
 
 
-def _describe(
-    description: Path,
-    experiment: Experiment,
-    cell: Cell,
-    alone: State,
-    acknowledged: list[Acknowledgement],
-    reasons: list[str],
-    replication: Replicated | None = None,
-) -> str:
-    log = description.with_suffix(".log")
+def _write(kept: KeptState) -> str:
+    """The description beside the log; returns its name."""
+    program = kept.experiment.program
     fields: dict[str, Any] = {
         "format": FORMAT,
-        "experiment": experiment.model_dump(mode="json"),
-        **({"folder": experiment.program.folder} if experiment.program else {}),  # in which its commands run
-        "cell": cell.id,
-        "seed": cell.seed,
-        "log": log.name,
-        "size_bytes": disk_log.size_bytes(log),
-        "state": dataclasses.asdict(alone),
-        "acknowledged": [line.as_list() for line in acknowledged],
-        "reasons": reasons,
-        **({"replication": replication.model_dump(mode="json")} if replication else {}),
+        "experiment": kept.experiment.model_dump(mode="json"),
+        **({"folder": program.folder} if program else {}),  # in which its commands run
+        "cell": kept.cell.id,
+        "seed": kept.cell.seed,
+        "log": kept.log.name,
+        "size_bytes": kept.size_bytes,
+        "state": dataclasses.asdict(kept.state),
+        "acknowledged": [line.as_list() for line in kept.acknowledged],
+        "reasons": kept.reasons,
+        **({"replication": kept.replication.model_dump(mode="json")} if kept.replication else {}),
+        **({"files": kept.files.model_dump(mode="json")} if kept.files else {}),
     }
+    description = kept.log.with_suffix(".json")
     description.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
     return str(description)
 
@@ -137,14 +137,14 @@ def read(file: Path) -> KeptState:
         cell = next(cell for cell in plan_of(experiment, cuts=True).cells if cell.id == name)
         kept = KeptState(
             experiment=experiment,
-            cell=dataclasses.replace(cell, seed=fields["seed"]),
-            cell_id=fields["cell"],
+            cell=dataclasses.replace(cell, seed=fields["seed"], id=fields["cell"]),
             log=file.with_name(fields["log"]),
             size_bytes=int(fields["size_bytes"]),
             state=State(state["start"], state["to"], tuple(state["without"]), torn, state["of"]),
             acknowledged=[Acknowledgement(*line) for line in fields["acknowledged"]],
             reasons=list(fields["reasons"]),
             replication=Replicated.model_validate(fields["replication"]) if "replication" in fields else None,
+            files=FilesLeft.model_validate(fields["files"]) if "files" in fields else None,
         )
     except (KeyError, TypeError, ValueError, AttributeError, StopIteration, ValidationError):
         raise _no_state(file) from None

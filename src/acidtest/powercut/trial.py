@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acidtest.analysis import disk_log
+from acidtest.analysis import disk_log, files_left
 from acidtest.analysis.recovery import before
 from acidtest.conductor.fatal_errors import why_failed
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
 from acidtest.conductor.validity import not_in_force
 from acidtest.engine import Engine, Instance
-from acidtest.engine.program import ProgramInstance
 from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
-from acidtest.journal.models import Cut, Recording, RecoveryTimes, Replicated, Warning
+from acidtest.journal.models import Recording, RecoveryTimes, Replicated, Warning
 from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, Survey
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import CuttablePlace, Drive
@@ -30,29 +29,26 @@ from acidtest.place.guest.agent import Gone
 from acidtest.place.guest.cuttable import CuttableGuest
 from acidtest.place.trees import tree_bytes
 from acidtest.plan import Cell
-from acidtest.powercut import program
-from acidtest.powercut.acknowledgement_log import Acknowledgement, commit_ms, missing_lines
-from acidtest.powercut.checkers import Judgement, judge
+from acidtest.powercut.acknowledgement_log import Acknowledgement, missing_lines
+from acidtest.powercut.checkers import Judgement, judge, recorded
 from acidtest.powercut.commit_accounting import compare, first_missing_ns
 from acidtest.powercut.crash_states import State
-from acidtest.powercut.drives import drive_name, files_of
+from acidtest.powercut.drives import announcement_of, drive_name, files_of, is_unannounced
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.expected_loss import announcement_of, is_unannounced
 from acidtest.powercut.failures import FAILURES
-from acidtest.powercut.inspector import Inspecting, Inspector
-from acidtest.powercut.items import buffered
-from acidtest.powercut.load import Load, loaded
-from acidtest.powercut.moment import Moment
+from acidtest.powercut.inspector import Inspecting
+from acidtest.powercut.load import Load, Moment
+from acidtest.powercut.program import blind_to_loss
 from acidtest.powercut.recovering import timed
+from acidtest.powercut.subject import Subject, subject_of
 
 BESIDE = "engine"  # the directory of what lies beside the database
 AFTER_FAILED_FLUSH_S = 1.0
-NS_OF_MS = 1e6
 
 # Does something to the drive, leaves in the evidence what it has shown, and answers the verdict on it.
 CutAction = Callable[[Cell, CutEvidence], Judgement]
-# Of a cut that lost: its acknowledgements and the reasons of the verdict; answers the file of what it left.
-KeepSurvivors = Callable[["Trial", Cell, list[Acknowledgement], list[str]], str]
+# Of a cut that lost: what it has shown and the reasons of the verdict; answers the file of what it left, if it is kept.
+KeepSurvivors = Callable[["Trial", Cell, CutEvidence, list[str]], str | None]
 
 
 class Trial:
@@ -74,20 +70,18 @@ class Trial:
         blank: bool = False,
     ) -> None:
         """With ``blank`` the kept state is the disk before anything was written to it."""
-        self._cell, self._engine, self._home, self.drive, self._ledger = cell, engine, home, drive, ledger
+        self._cell, self.engine, self._home, self.drive, self._ledger = cell, engine, home, drive, ledger
         self._failure = FAILURES[cell.place.disk_failure]
         self._keep: CutKeeps = "all" if self._failure.ends == "kernel" else cell.place.disk_keeps
         self._machine = whole_machine(cell, engine, home, drive, ledger) if cell.place.kind == "machine" else None
         self.place = self._machine or CuttablePlace(cell.place, home, drive, ledger, faults(cell.place))
         self._disk_loses: bool | None = None
-        self._broken_without_cut: list[str] | None = None
-        self.kept_records = 0  # of the drive's log, up to the state that each cut begins from
+        self.broken_without_cut: list[str] | None = None
         self._recovery_s = 0.0  # of the engine, the last time
-        self._instance: Instance | None = None
-        self._blind_to_loss: str | None = None
+        self._subject: Subject | None = None
+        self.blind_to_loss: str | None = None
         self.mute_when_empty = ""  # why a program's check cannot say that everything is lost; "" it can
         self._buffered: str | None = None
-        self._inspector: Inspecting | None = None
         try:
             self._prepare(template, blank=blank)
         except BaseException:
@@ -104,69 +98,43 @@ class Trial:
         directory = self._home.subdirectory(BESIDE)
         for path in template.paths:
             (directory / path.name).symlink_to(self.place.path / path.name)
-        instance = self._instance = self._engine.adopt(directory, cell.settings, cell.durability)
-        if isinstance(instance, ProgramInstance):
-            for path in instance.database_files():
-                path.symlink_to(self.place.path / path.name)
-            self._inspector = program.ProgramInspector(instance, self._ledger)
-        else:
-            self._inspector = Inspector(
-                cell,
-                instance,
-                self._ledger,
-                embedded=self._engine.embedded,
-                start_rig=self._machine.rig if self._machine else None,
-                fetch=self.place.fetch,
-            )
+        instance = self.engine.adopt(directory, cell.settings, cell.durability)
+        subject = self._subject = subject_of(cell, self.engine, instance, self._ledger, self._machine)
+        subject.link(self.place.path)
         if blank:
             self.place.abandon()
             return
-        if isinstance(instance, ProgramInstance):
-            instance.set_up(self._ledger)
+        subject.set_up()
         # What a server does at its first start only is no part of a cut: MariaDB makes its log anew, as large as asked.
         instance.start(self._ledger)
         instance.lose_power()
         self.place.keep()
-        self.kept_records = self.drive.stats().log_records
         # Without a cut all must be found as it was loaded: what is amiss later is then the cut's doing.
         self.place.begin()
         evidence = replace(self.evidence(), disk_loses=None)  # what a cut would lose has no part in it
         try:
-            written = self._written_without_cut(instance) if isinstance(instance, ProgramInstance) else []
+            if written := subject.control(self._home.path):
+                self.place.recover()
             self.inspector.inspect(evidence, written)
             self._recovery_s = evidence.engine_recovery_s or 0.0
         finally:
             instance.lose_power()
             self.place.end()
         self._judge_without_cut(evidence)
-        if isinstance(self._inspector, program.ProgramInspector):
-            self._blind_to_loss, self.mute_when_empty = self._seen_on_a_disk_that_lost(written)
-            self._buffered = buffered(written)
+        if written:
+            self.blind_to_loss, self.mute_when_empty = self._seen_on_a_disk_that_lost(written)
+            self._buffered = subject.buffered(written)
 
     def _judge_without_cut(self, evidence: CutEvidence) -> None:
         """Keep what an inspection found amiss although nothing was cut."""
         judgement = self.judged(evidence)
-        self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
-
-    def _written_without_cut(self, instance: ProgramInstance) -> list[Acknowledgement]:
-        """What the program has acknowledged and then keeps, for its load and its server end in order, and nothing is
-        lost: the file system is unmounted and mounted again. Raises CellFailed."""
-        count = min(program.CONTROL_ITEMS, self._cell.workload.count or program.CONTROL_ITEMS)
-        instance.start(self._ledger)
-        with program.loaded(instance, self._home.path, count) as load:
-            load.finish(count)
-            acknowledged = load.acknowledged.read()
-        instance.stop()
-        self.place.recover()
-        return acknowledged
+        self.broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
 
     def _seen_on_a_disk_that_lost(self, written: Sequence[Acknowledgement]) -> tuple[str, str]:
         """As ``program.blind_to_loss``, on the kept state, which has none of what was ``written`` since."""
-        inspector = self._inspector
-        assert isinstance(inspector, program.ProgramInspector)
         self.place.begin()
         try:
-            return program.blind_to_loss(inspector, written)
+            return blind_to_loss(self.inspector, written)
         finally:
             self.instance.lose_power()
             self.place.end()
@@ -177,7 +145,7 @@ class Trial:
         """Every cut begins from this state of a log, of whose trial it is known what was broken without a cut, and of
         a program's check whether it notices a loss."""
         self.place.keep_state(state.on(log))
-        self._broken_without_cut, self._blind_to_loss = broken_without_cut, blind_to_loss
+        self.broken_without_cut, self.blind_to_loss = broken_without_cut, blind_to_loss
 
     @contextlib.contextmanager
     def scratch_in_memory(self) -> Iterator[None]:
@@ -190,39 +158,30 @@ class Trial:
             yield
 
     @property
-    def blind_to_loss(self) -> str | None:
-        """As in ``CutEvidence``."""
-        return self._blind_to_loss
-
-    @property
-    def broken_without_cut(self) -> list[str] | None:
-        """What does not hold although nothing was cut; None where it was not tried."""
-        return self._broken_without_cut
-
-    @property
-    def engine(self) -> Engine:
-        return self._engine
+    def subject(self) -> Subject:
+        assert self._subject is not None
+        return self._subject
 
     @property
     def instance(self) -> Instance:
-        assert self._instance is not None
-        return self._instance
+        return self.subject.instance
 
     @property
     def inspector(self) -> Inspecting:
-        assert self._inspector is not None
-        return self._inspector
+        return self.subject.inspector
+
+    @property
+    def log(self) -> Path:
+        """The log of the disk, where it has one."""
+        return self._home.path / "log"
 
     def evidence(self) -> CutEvidence:
         """That of a cut which has shown nothing yet."""
-        return CutEvidence(
+        return self.subject.evidence(
             disk_loses=self._disk_loses,
-            broken_without_cut=self._broken_without_cut,
-            blind_to_loss=self._blind_to_loss,
+            broken_without_cut=self.broken_without_cut,
+            blind_to_loss=self.blind_to_loss,
             buffered=self._buffered,
-            is_program=isinstance(self._instance, ProgramInstance),
-            is_numbered=self._cell.workload.CAN_BE_SURVEYED,
-            conditions=self._cell.workload.conditions(),
         )
 
     def run(
@@ -243,11 +202,12 @@ class Trial:
             finally:
                 self.abandon()
         except (CellFailed, OSError) as error:
-            reason = why_failed(error, self._engine)  # of the latter the disk has ended under us
+            reason = why_failed(error, self.engine)  # of the latter the disk has ended under us
         cut, cycle_s = None, time.monotonic() - began
         if reason is None and judgement is not None:
             state = self._kept(cell, evidence, judgement, keep)
-            cut = _cut(cell, evidence, judgement, cycle_s, state)
+            if evidence.cut is not None:
+                cut = recorded(evidence, judgement, cell.place.disk_failure, drive_name(cell), cycle_s, state)
         status: Status = "failed" if reason else "done"
         if reason is None and (reason := not_in_force(evidence.settings)):
             status = "invalid"
@@ -279,10 +239,10 @@ class Trial:
         if self._failure.ends == "engine":  # a part of what it left was in the kernel only, and is not on the disk
             return None
         # What was announced needs no second look, and every state takes as much room as its database.
-        if not is_unannounced(judgement, announcement_of(cell, self._engine, evidence)):
+        if not is_unannounced(judgement, announcement_of(cell, self.engine, evidence)):
             return None
         try:
-            return keep(self, cell, evidence.acknowledged, judgement.reasons)
+            return keep(self, cell, evidence, judgement.reasons)
         except (CellFailed, OSError) as error:  # no room for it: the seed is told instead
             evidence.unkept = told(error)
             return None
@@ -302,9 +262,10 @@ class Trial:
                 evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=0)  # the drive has lost nothing
             else:
                 evidence.cut = self.place.cut(self._keep, cell.seed)
-            if self._engine.embedded:
+            if self.engine.embedded:
                 evidence.clean_start_s = load.opened_s
             evidence.acknowledged = acknowledged = self.killed(load, evidence)
+        before = self.place.file_sizes()  # the disk forgets by now, and the kernel still has them
         if self._failure.loses_disk:
             evidence.nothing_left = True
             nothing = Survey(terminals=[], strays=0)
@@ -325,6 +286,9 @@ class Trial:
             return self.judged(evidence)
         if recovery is not None:
             evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
+            evidence.file_sizes = self.place.file_sizes()
+            if before is not None and evidence.file_sizes is not None:
+                evidence.files = files_left.compare(evidence.file_sizes, before, "power failed")
         self.inspector.inspect(evidence, acknowledged)
         self._recovery_s = evidence.engine_recovery_s or self._recovery_s
         if not self.place.tells_times:
@@ -342,7 +306,7 @@ class Trial:
         try:
             recovery = self.place.recover_state(self._survivors())
             return timed(
-                None if self._engine.embedded else lambda: self.instance.start(self._ledger),
+                None if self.engine.embedded else lambda: self.instance.start(self._ledger),
                 lambda: self.loaded(cell),
                 limit_s,
                 before(acknowledged, evidence.cut_ns),
@@ -365,7 +329,7 @@ class Trial:
     def judged(self, evidence: CutEvidence) -> Judgement:
         """The verdict. Raises CellFailed where the engine is gone: whatever is not found then is no loss."""
         judgement = judge(evidence)
-        if judgement.verdict != "survived" and (gone := self._engine.gone()):
+        if judgement.verdict != "survived" and (gone := self.engine.gone()):
             raise CellFailed(gone)
         return judgement
 
@@ -374,7 +338,7 @@ class Trial:
         evidence.clean_mount_s = self.place.mount_s
         evidence.place = self.place.facts()
         evidence.settings = self.place.settings()
-        evidence.database_bytes = self._database_bytes()
+        evidence.database_bytes = sum(tree_bytes(path.resolve()) for path in self.instance.database_files())
 
     def begin(self, evidence: CutEvidence) -> None:
         """From the kept state, the engine started."""
@@ -382,22 +346,22 @@ class Trial:
         self._read_back(evidence)
         began = time.monotonic()
         self.instance.start(self._ledger)
-        if not self._engine.embedded:
+        if not self.engine.embedded:
             evidence.clean_start_s = time.monotonic() - began
-
-    def _database_bytes(self) -> int:
-        return sum(tree_bytes(path.resolve()) for path in self.instance.database_files())
 
     def killed(self, load: Load, evidence: CutEvidence) -> list[Acknowledgement]:
         """End the load and the engine under a disk that is cut, and answer what had been drained before."""
         load.kill()
         self.instance.lose_power()
+        return self.read_log(load, evidence)
+
+    def read_log(self, load: Load, evidence: CutEvidence) -> list[Acknowledgement]:
+        """What has been drained of a load that has ended, with what else it has shown."""
         acknowledged = load.acknowledged.read()
         evidence.settings += self.instance.settings_in_force(load.answers) if load.answers else []
         evidence.engine_version = load.engine_version
         evidence.missing_lines = missing_lines(acknowledged)
-        if evidence.is_program:
-            evidence.buffered = buffered(acknowledged) or evidence.buffered
+        evidence.buffered = self.subject.buffered(acknowledged) or evidence.buffered
         return acknowledged
 
     def _fail_flush(self, load: Load, evidence: CutEvidence) -> None:
@@ -422,10 +386,8 @@ class Trial:
             self.instance.lose_power()
 
     def loaded(self, cell: Cell) -> contextlib.AbstractContextManager[Load]:
-        """The load of ``cell`` on the engine, or the program's own, which is killed in the end."""
-        if isinstance(self._instance, ProgramInstance):
-            return program.loaded(self._instance, self._home.path)
-        return loaded(cell, self.instance, self._home.path, self._machine)
+        """The load of ``cell``, which is killed in the end."""
+        return self.subject.loaded(cell, self._home.path)
 
     def save_survivors(self, file: Path) -> State:
         """Write what the last cut left into ``file``, as the log of a disk that was written so. Raises CellFailed."""
@@ -440,8 +402,8 @@ class Trial:
     def release(self) -> None:
         """Let go of the engine and of the disk's device; disk and home are the caller's."""
         try:
-            if self._instance is not None:
-                self._instance.release()
+            if self._subject is not None:
+                self.instance.release()
         finally:
             self.place.release()
 
@@ -477,39 +439,3 @@ def _of_check(mute: str) -> list[Warning]:
     """What is told where a program's check cannot say that everything is lost; nothing without a reason."""
     text = f"{mute[:1].upper()}{mute[1:]}."
     return [Warning(code="check-cannot-tell-a-total-loss", about="verdict", text=text)] if mute else []
-
-
-def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float, state: str | None) -> Cut | None:
-    """The cut as it is recorded; None where none was made."""
-    if evidence.cut is None:
-        return None
-    return Cut(
-        verdict=judgement.verdict,
-        reasons=judgement.reasons,
-        checks=judgement.checks,
-        damage=judgement.damage,
-        failure=cell.place.disk_failure,
-        after_failed_flush=evidence.after_failed_flush,
-        failed_flush_said=evidence.failed_flush_error,
-        acknowledged_after_failed_flush=evidence.acknowledged_after_failed_flush,
-        drive=drive_name(cell),
-        at_s=evidence.at_s,
-        kept_bytes=evidence.cut.kept_bytes,
-        lost_bytes=evidence.cut.lost_bytes,
-        torn_writes=evidence.cut.torn_writes,
-        fate=evidence.fate,
-        integrity=evidence.integrity,
-        filesystem_check=evidence.filesystem_check,
-        filesystem_said=evidence.filesystem_message,
-        filesystem_repaired=evidence.filesystem_repaired,
-        filesystem_mending_said=evidence.filesystem_mending_said,
-        filesystem_recovery_s=evidence.filesystem_recovery_s,
-        engine_recovery_s=evidence.engine_recovery_s,
-        cycle_s=cycle_s,
-        state=state,
-        recovery=evidence.recovery,
-        replication=evidence.replication,
-        storage=evidence.storage,
-        commit_ms=commit_ms(evidence.acknowledged or []),
-        lost_ms=(evidence.cut_ns - evidence.first_missing_ns) / NS_OF_MS if evidence.first_missing_ns else None,
-    )

@@ -10,8 +10,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from acidtest.analysis import files_left
 from acidtest.analysis.expected_loss import PLUG, announcement, is_unannounced
-from acidtest.analysis.survival import Survival, is_silent, survivals
+from acidtest.analysis.survival import Survival, checker_names, controls, is_silent, survivals
 from acidtest.doubts.unchecked import may_still_lose, of_cuts
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.report.failure_tables import (
@@ -41,11 +42,26 @@ from acidtest.workload import BY_KIND, transactions
 REASONS_MAX = 2  # in a terminal
 WHYS_MAX = 3  # on a page
 LONGER = "duration_s = 60 in place of count: Linux begins to write what nobody flushes after 30 s"
+MORE_ITEMS = "more items under [program]: Linux begins to write what nobody flushes after 30 s"
+# As measured, see docs/YOUR-PROGRAM.md: the journal's one transaction has the file's name in it.
+HIDES_DIRECTORIES = (
+    "On ext4 the fsync of a new file makes its name durable too, so that a missing fsync of its directory does not "
+    "show (after a rename it does). fsync(2) promises no such thing, and xfs, btrfs and ext2 do not show it either."
+)
 ONE_BY_ONE = "acknowledgements-come-one-by-one"
 IN_BURSTS = (
     "several items came in one write: how many were lost, how old they were and the items a second say little until "
     "load flushes each item (Python: flush=True, C: stdbuf -oL)"
 )
+# What a checker that tries the trial itself has seen where it survived.
+CONTROLS = {
+    "disk-loses-its-cache": "the disk loses what was not flushed",
+    "holds-without-a-cut": "without a cut nothing is missing",
+    "check-notices-an-empty-disk": "program.check noticed the loss of every item",
+    "check-notices-a-planted-loss": "program.check noticed a planted loss",
+    "comparison-notices-a-planted-loss": "the comparison noticed a planted loss",
+    "machine-was-off": "the machine was off",
+}
 WITNESSES_MAX = 6
 
 
@@ -59,9 +75,10 @@ def worst_text(row: Survival) -> str:
     return f"{row.lost_commits_worst:,}" if row.acknowledged or row.lost else NOTHING
 
 
-def oldest_note(said: str) -> str:
-    """What that column tells. Items count from when their lines were read, which may be later."""
-    least = "at least " if said == "items" else ""
+def oldest_note(said: str, *, plug: bool) -> str:
+    """What that column tells. Items count from when their lines were read, which may be later, and a plug is known to
+    have been pulled after the last acknowledgement."""
+    least = "at least " if said == "items" or plug else ""
     return f"oldest loss ms: for {least}how long the oldest of the missing {said} had been acknowledged before the cut."
 
 
@@ -131,11 +148,12 @@ def _columns(rows: Sequence[Survival], heads: Sequence[str], said: str) -> list[
 def _table(
     journal: Journal, rows: Sequence[Survival], columns: Sequence[Column], notes: Sequence[str], explained: str
 ) -> Table:
+    answers = answering(noun(journal.recordings))
     return Table(
         of_levels(varied_of(journal.header), [Column("verdict", verdict, right=False, typed=True), *columns]),
         rows,
         "cuts",
-        caption="Times are medians: the mount with the journal's replay, and the engine from its start to its answer",
+        caption=f"Times are medians: the mount with the journal's replay, and the {answers}",
         conclusions=notes,
         page_explained=explained,
     )
@@ -143,7 +161,7 @@ def _table(
 
 def noun(recordings: Iterable[Recording]) -> str:
     """What was acknowledged: "items" of programs alone, or "commits"."""
-    said = {transactions(str(one.workload.get("kind"))) for one in recordings}
+    said = {transactions(str(recording.workload.get("kind"))) for recording in recordings}
     return said.pop() if said == {"items"} else "commits"
 
 
@@ -159,18 +177,18 @@ def print_survival(journal: Journal, console: Console) -> None:
     console.print(
         f"\n{said}: acknowledged before the cuts; worst loss: of those, missing after the worst cut.\n"
         f"{said}/s: the median, from the load's start to the cut{on_what(journal)}; no figure of acidtest run.\n"
-        "Times are medians as well: the mount with the journal's replay, the engine from its start to its answer.",
+        f"Times are medians as well: the mount with the journal's replay, the {answering(said)}.",
         style="dim",
         soft_wrap=True,
     )
     if any(row.lost_ms_worst is not None for row in rows):
-        console.print(oldest_note(said), style="dim", soft_wrap=True)
+        console.print(oldest_note(said, plug=is_plug(journal)), style="dim", soft_wrap=True)
     if any(row.exercised_share is not None for row in rows):
         exercised = "exercised: of the kinds of blocks pending at each flush, those of which a crash state lacked some."
         console.print(exercised, style="dim", soft_wrap=True)
     if note := uncounted(journal.recordings):
         console.print(note, style="dim", markup=False, soft_wrap=True)
-    for note in lost_all(rows, varied):
+    for note in [*lost_all(rows, varied, said), *trust(journal.recordings)]:
         console.print(note, markup=False, soft_wrap=True)
     for table in (noticing(journal, varied), replication(journal), recovery(journal, varied)):
         print_table(table, console)
@@ -193,7 +211,9 @@ def on_what(journal: Journal) -> str:
 
 def is_plug(journal: Journal) -> bool:
     """Whether the power was a real machine's."""
-    return any(one.cut and one.cut.failure == PLUG for one in journal.recordings) or _of_plug(journal.header)
+    return any(recording.cut and recording.cut.failure == PLUG for recording in journal.recordings) or _of_plug(
+        journal.header
+    )
 
 
 def _of_plug(header: Header) -> bool:
@@ -202,17 +222,20 @@ def _of_plug(header: Header) -> bool:
 
 def announcers(journal: Journal) -> str:
     """Who may announce a loss."""
-    replicated = any(one.cut and (one.cut.replication or one.cut.failure == "lost-disk") for one in journal.recordings)
+    replicated = any(
+        recording.cut and (recording.cut.replication or recording.cut.failure == "lost-disk")
+        for recording in journal.recordings
+    )
     return "the level, the drive or the replication" if replicated else "the level or the drive"
 
 
 def tally(rows: Sequence[Survival], who: str, said: str) -> str:
     """In how many cuts something was lost, and whether it may be; ``said`` is what was acknowledged. The last line."""
     announced, unannounced = sum(row.losses_announced for row in rows), sum(row.losses_unannounced for row in rows)
+    if not announced and not unannounced:
+        return _none_found(rows)
     unknown = sum(row.unknown for row in rows)
     doubt = f" {counted(unknown, 'cut is', 'cuts are')} unknown." if unknown else ""
-    if not announced and not unannounced:
-        return f"{_none_found(rows)}{doubt}"
     all_, unit = sum(row.states or row.cuts for row in rows), "cut"
     if any(row.states for row in rows):
         unit = "crash state" if all(row.states for row in rows) else "cut or crash state"
@@ -225,15 +248,17 @@ def tally(rows: Sequence[Survival], who: str, said: str) -> str:
 
 
 def _none_found(rows: Sequence[Survival]) -> str:
-    """What is known where no cut is lost: of no combination more than its cuts have shown."""
-    dark = [row for row in rows if row.is_dark]
-    if len(dark) == len(rows):
+    """What is known where no cut is lost: of no combination more than its cuts have shown, and nothing of all of them
+    where it is not known of one."""
+    if all(row.is_dark for row in rows):
         return "Nothing is known of a loss: no cut has a verdict."
     if all(row.held == row.cuts for row in rows):
         return "No commit was looked for; the conditions held after each cut."
-    but = f", but of {counted(len(dark), 'combination')} nothing is known" if dark else ""
     held = sum(row.held for row in rows)
-    but += f", and after {counted(held, 'cut')} no commit was looked for" if held else ""
+    but = f", and after {counted(held, 'cut')} no commit was looked for" if held else ""
+    if unknown := sum(row.unknown for row in rows):
+        cuts = counted(sum(row.cuts for row in rows), "cut")
+        return f"Of {unknown:,} of {cuts} it is not known whether anything was lost; the others show no loss{but}."
     return f"No loss was found{but}.{_would_show(rows)}"
 
 
@@ -243,7 +268,7 @@ def _would_show(rows: Sequence[Survival]) -> str:
     rarest = max((row.rarest_loss for row in rows if row.rarest_loss is not None), default=None)
     if rarest is None and drawn:
         return (
-            f" {counted(min(drawn), 'crash state')} drawn by lot would have shown, at 95 %, a loss in "
+            f" {counted(min(drawn), 'crash state')} drawn at random would have shown, at 95 %, a loss in "
             f"{100 * may_still_lose(min(drawn)):.2g} % of such states of the same load; a rarer one may be there."
         )
     if rarest is None:
@@ -258,19 +283,55 @@ def _would_show(rows: Sequence[Survival]) -> str:
 
 def uncounted(recordings: Iterable[Recording]) -> str:
     """Of workloads whose lost commits cannot be counted: why, and what to write; "" where all can."""
-    kinds = {str(one.workload["name"]): str(one.workload["kind"]) for one in recordings}
+    kinds = {str(recording.workload["name"]): str(recording.workload["kind"]) for recording in recordings}
     names = [name for name, kind in kinds.items() if kind not in BY_KIND or not BY_KIND[kind].CAN_BE_SURVEYED]
     return not_numbered(names)
 
 
-def lost_all(rows: Sequence[Survival], varied: Sequence[str]) -> list[str]:
+def answering(said: str) -> str:
+    """How the time until what was cut answers again is measured."""
+    return "program from its start until it is ready" if said == "items" else "engine from its start to its answer"
+
+
+def trust(recordings: Sequence[Recording]) -> list[str]:
+    """What lets a reader believe "survived", and what he must not conclude from it."""
+    return [*controls_text(recordings), *hides_directories(recordings)]
+
+
+def controls_text(recordings: Sequence[Recording]) -> list[str]:
+    """One line of the controls that held; nothing of journals that do not tell."""
+    held = [
+        f"{what} ({control.held:,} of {counted(control.tried, control.unit)})"
+        for control in controls(recordings)
+        if control.held and (what := CONTROLS.get(control.checker))
+    ]
+    return [f"Controls that held: {'; '.join(held)}."] if held else []
+
+
+def hides_directories(recordings: Sequence[Recording]) -> list[str]:
+    """One line where a program survived on a file system that hides one kind of mistake."""
+    on_ext4 = [
+        recording
+        for recording in recordings
+        if recording.promise is not None and recording.place.filesystem == "ext4" and recording.cut
+    ]
+    verdicts: dict[str, set[str]] = {}
+    for recording in on_ext4:
+        if recording.cut and recording.status == "done":
+            verdicts.setdefault(recording.cell.rpartition("#")[0], set()).add(recording.cut.verdict)
+    return [HIDES_DIRECTORIES] if {"survived"} in verdicts.values() else []
+
+
+def lost_all(rows: Sequence[Survival], varied: Sequence[str], said: str) -> list[str]:
     """Where cuts came before anything had reached the disk: what they cannot show; one line for all of these."""
     names = [", ".join(row.levels.get(factor, "") for factor in varied) or "this" for row in rows if row.lost_all]
     if not names:
         return []
+    of_program = said == "items"
+    what, where, longer = ("item", "store", MORE_ITEMS) if of_program else ("commit", "database", LONGER)
     return [
-        f"In each cut of {'; '.join(names)} every acknowledged commit was lost, and what is left is whole: such cuts "
-        f"do not show whether the database can be damaged. A longer load may ({LONGER})."
+        f"In each cut of {'; '.join(names)} every acknowledged {what} was lost, and what is left is whole: such cuts "
+        f"do not show whether the {where} can be damaged. A longer load may ({longer})."
     ]
 
 
@@ -287,8 +348,10 @@ def not_numbered(names: Sequence[str]) -> str:
 
 def page_tables(journal: Journal) -> dict[str, Any]:
     rows, varied, said = survivals(journal.recordings), varied_of(journal.header), noun(journal.recordings)
-    notes = [tally(rows, announcers(journal), said), uncounted(journal.recordings), *lost_all(rows, varied)]
-    oldest_loss = f" {oldest_note(said).capitalize()}" if any(row.lost_ms_worst is not None for row in rows) else ""
+    notes = [tally(rows, announcers(journal), said), uncounted(journal.recordings), *lost_all(rows, varied, said)]
+    notes += trust(journal.recordings)
+    oldest = oldest_note(said, plug=is_plug(journal)).capitalize()
+    oldest_loss = f" {oldest}" if any(row.lost_ms_worst is not None for row in rows) else ""
     explained = (
         f"Worst loss: acknowledged {said} that were missing after the worst cut; “uncounted” where the "
         f"{'program' if said == 'items' else 'engine'} did not give its data back. One cut that lost makes its "
@@ -313,7 +376,8 @@ def _witnesses(rows: Sequence[Survival], journal: Journal) -> Table:
     def why(row: Survival) -> Cell:
         assert row.witness is not None
         reasons = reasons_of(row.witness)[:WHYS_MAX]
-        return Cell("\n".join(reasons), "command", more=_remarks(row.witness, WHYS_MAX))
+        lines = [*reasons, *lost_files(row.witness)]
+        return Cell("\n".join(lines), "command", more=_remarks(row.witness, WHYS_MAX))
 
     def again_kept(row: Survival) -> Cell:
         kept = [f"what {row.kept.cell} has left:", again(row.kept, journal)] if row.kept else []
@@ -378,7 +442,14 @@ def agreeing_checkers(recording: Recording) -> str:
     cut = recording.cut
     if cut is None or recording.status != "done":
         return ""
-    return ", ".join(name for name, verdict in cut.checks.items() if verdict == cut.verdict)
+    names = (name for name, verdict in cut.checks.items() if verdict == cut.verdict)
+    return ", ".join(checker_names(names, of_program=recording.promise is not None))
+
+
+def lost_files(recording: Recording) -> list[str]:
+    """Which files are there after a cut that lost, and which are not."""
+    cut = recording.cut
+    return files_left.in_words(cut.files) if cut and cut.verdict == "lost" else []
 
 
 def again(recording: Recording, journal: Journal) -> str:
@@ -414,6 +485,8 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
     console.print(Text(f"{said}: ", style=STYLES[tone]).append(row.witness.cell, style="bold"))
     for reason in reasons_of(row.witness)[:REASONS_MAX]:
         console.print(f"  {reason}", markup=False, soft_wrap=True)
+    for line in lost_files(row.witness):
+        console.print(f"  {line}", markup=False, soft_wrap=True)
     remarks = _remarks(row.witness, REASONS_MAX)
     if row.witness.cut and is_silent(row.witness.cut):
         remarks.append("the engine noticed nothing: it starts, answers, and its own check holds")
@@ -437,7 +510,10 @@ def as_json(journal: Journal) -> dict[str, Any]:
         "recoveries": recovery_json(journal),
         "replication": replication_json(journal),
         "storage_failures": noticing_json(journal),
-        "not_checked": [one.as_json() for one in of_cuts(journal.recordings)],
+        "not_checked": [cut.as_json() for cut in of_cuts(journal.recordings)],
+        "controls": {
+            control.checker: {"held": control.held, "of": control.tried} for control in controls(journal.recordings)
+        },
         "cuts": [
             attributes(recording, "cell", "seed", "status", "reason")
             | {
@@ -477,4 +553,4 @@ def _row_json(row: Survival) -> dict[str, Any]:
 
 def varied_of(header: Header) -> list[str]:
     varied = [factor for factor, levels in header.factors.items() if len(levels) > 1]
-    return varied or ["engine", "durability"]
+    return varied or (["durability"] if header.experiment.get("program") else ["engine", "durability"])

@@ -1,16 +1,21 @@
-"""Talks to a guest through one of its ports: scripts go in, what they print comes out; see ``initramfs.INIT``."""
+"""Talks to a guest through one of its ports: scripts go in, what they print comes out; see ``initramfs.INIT``. And to
+QEMU itself, through its monitor."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import errno
+import json
 import os
+import select
 import selectors
+import shlex
 import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from acidtest.errors import CellFailed
 
@@ -108,3 +113,59 @@ class Port:
             words = " / ".join(self.complaint.splitlines()[-3:]) or f"ended with code {self.code}"
             raise CellFailed(f"{doing}: {words}")
         return output
+
+
+SILENCE_S = 180.0
+
+
+class Monitor:
+    """Over the named pipes ``path`` with ".in" and ".out", which a QEMU that has just been started takes up."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        for suffix in (".in", ".out"):
+            os.mkfifo(f"{path}{suffix}", 0o600)
+
+    def save(self, file: Path) -> None:
+        """Write all that the guest is, but for its disks, into ``file``; it has stopped then, and is of no more use.
+
+        Raises Gone.
+        """
+        ends = open_ends(self._path)
+        if ends is None:
+            raise Gone("QEMU has ended")
+        self._to, self._from = ends
+        self._pending = b""
+        try:
+            self._line()  # the greeting
+            self._say("qmp_capabilities")
+            self._say("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
+            self._say("migrate", uri=f"exec:cat >{shlex.quote(str(file))}")
+            end = time.monotonic() + SILENCE_S
+            while (state := self._say("query-migrate")["status"]) != "completed":
+                if state in ("failed", "cancelled") or time.monotonic() > end:
+                    raise Gone(f"QEMU could not save the guest: {state}")
+                time.sleep(0.05)
+        finally:
+            for descriptor in ends:
+                os.close(descriptor)
+
+    def _say(self, command: str, **arguments: Any) -> dict[str, Any]:
+        """What QEMU answers. It also tells of events, which nobody asked for."""
+        os.write(self._to, json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
+        while True:
+            answer = json.loads(self._line())
+            if "error" in answer:
+                raise Gone(f"QEMU: {command}: {answer['error'].get('desc', '')}")
+            if "return" in answer:
+                return dict(answer["return"])
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._pending:
+            if not select.select([self._from], [], [], SILENCE_S)[0]:
+                raise Gone(f"QEMU was silent for {SILENCE_S:.0f} s")
+            if not (chunk := os.read(self._from, 1 << 16)):
+                raise Gone("QEMU has ended")
+            self._pending += chunk
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line

@@ -16,8 +16,8 @@ from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.journal.protocol import CutKeeps, DiskCut, GhostFlushes
 from acidtest.place import fsck
+from acidtest.place.base import DirectoryPlace
 from acidtest.place.cuttable import BLOCK, PROBE_BLOCKS, CuttablePlace, Drive
-from acidtest.place.directory import DirectoryPlace
 from acidtest.place.disk import faults_in_force
 from acidtest.place.guest import kernel
 from acidtest.place.guest.agent import Gone
@@ -110,7 +110,11 @@ class CuttableGuest(CuttablePlace):
     def acknowledgements(self) -> tuple[Path, str]:
         return self._up.acknowledgements, self._up.acknowledges_to()
 
+    def file_sizes(self) -> None:
+        """They are in the guest."""
+
     def fetch(self) -> None:
+        """Have the files of the mounted file system below ``path`` here."""
         self._up.fetch(self.path)
 
     def loses(self, keep: CutKeeps, seeds: Sequence[int]) -> bool:

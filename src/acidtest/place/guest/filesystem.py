@@ -52,7 +52,7 @@ class GuestFileSystem:
         self._guest, self._spec, self._path, self._device, self._disks = guest, spec, path, device, disks
         self._at = shlex.quote(str(path))
         self.name = spec.filesystem or RAW
-        self._options = [option for option in map(str.strip, spec.mount.split(",")) if option not in ("", "defaults")]
+        self._options = mounts.options_of(spec.mount)
         self._wanted = queue.wanted(spec)
         self._queue = _queue(disks[0])
 

@@ -20,10 +20,9 @@ from pathlib import Path
 
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.formats import elf
-from acidtest.place.guest.agent import Gone, Port
+from acidtest.place.guest.agent import Gone, Monitor, Port
 from acidtest.place.guest.initramfs import busybox, in_guest
 from acidtest.place.guest.kernel import Kernel
-from acidtest.place.guest.monitor import Monitor
 from acidtest.place.ledger import Ledger
 
 QEMU = "qemu-system-x86_64"
@@ -109,15 +108,9 @@ class Guest:
         at, hardware = self._directory, self.hardware
         disk = self._disks[0] if self._disks else at / "disk"
         return [
-            QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-nic", "none",
-            "-machine", "q35", "-accel", hardware.accelerator, "-cpu", "max",
-            "-smp", str(hardware.cpus), "-m", str(hardware.memory_mb),
-            "-kernel", str(self.kernel.image), "-initrd", str(initramfs),
-            "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
+            *started(self.kernel, initramfs, hardware), "-nic", "none",
             "-chardev", f"file,id=console,path={option(at / 'console')}", "-serial", "chardev:console",
-            # cache=none: O_DIRECT, and a flush of the guest is an fdatasync here; the page cache here hides nothing.
-            "-drive", f"if=none,id=disk,format=raw,cache=none,file={option(disk)}",
-            "-device", "virtio-blk-pci,drive=disk,addr=8,discard=off,write-zeroes=off",
+            *drive("disk", disk), "-device", "virtio-blk-pci,drive=disk,addr=8,discard=off,write-zeroes=off",
             "-drive", f"if=none,id=crate,format=raw,cache=none,readonly=on,file={option(at / 'crate')}",
             "-device", "virtio-blk-pci,drive=crate,addr=9",
             "-device", "virtio-serial-pci,addr=10",
@@ -131,12 +124,11 @@ class Guest:
     def _to_be_cut(self) -> list[str]:
         at = self._directory
         second = [
-            "-drive", f"if=none,id=second,format=raw,cache=none,file={option(self._disks[-1])}",
+            *drive("second", self._disks[-1]),
             "-device", "virtio-blk-pci,drive=second,addr=12,discard=off,write-zeroes=off",
         ] if len(self._disks) > 1 else []  # fmt: skip
         return [
-            "-drive", f"if=none,id=outbox,format=raw,cache=none,file={option(at / 'outbox')}",
-            "-device", "virtio-blk-pci,drive=outbox,addr=11",
+            *drive("outbox", at / "outbox"), "-device", "virtio-blk-pci,drive=outbox,addr=11",
             *second,
             "-device", "vmgenid,guid=auto",  # tells the kernel that it goes on from where others do: see _wake
             "-chardev", f"pipe,id=monitor,path={option(at / 'monitor')}", "-mon", "chardev=monitor,mode=control",
@@ -295,7 +287,7 @@ class Guest:
         return GuestRig(self, self._jobs, after)
 
     def release(self) -> None:
-        """End the guest; its files stay for whoever removes the directory. A second call does nothing."""
+        """End the guest; its files stay until the directory is removed. A second call does nothing."""
         self.kill()
         while self._opened:
             self._opened.pop().close()
@@ -360,6 +352,22 @@ class GuestRig:
             self.ended(60.0)
         if self._guest.alive:
             self._after()
+
+
+def started(kernel: Kernel, initramfs: Path, hardware: Hardware) -> list[str]:
+    """The command of QEMU with what all guests have in common."""
+    return [
+        QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+        "-machine", "q35", "-accel", hardware.accelerator, "-cpu", "max",
+        "-smp", str(hardware.cpus), "-m", str(hardware.memory_mb),
+        "-kernel", str(kernel.image), "-initrd", str(initramfs),
+        "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
+    ]  # fmt: skip
+
+
+def drive(name: str, file: Path) -> list[str]:
+    """With cache=none: O_DIRECT, and a flush of the guest is an fdatasync here; the page cache here hides nothing."""
+    return ["-drive", f"if=none,id={name},format=raw,cache=none,file={option(file)}"]
 
 
 def can_run(accelerator: str) -> None:

@@ -28,7 +28,7 @@ from acidtest.files import kernel_text, state_directory
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.place import disk_service, fsck, mkfs
 from acidtest.place.guest import initramfs, kernel
-from acidtest.place.guest.machine import QEMU, can_run, option
+from acidtest.place.guest.machine import Hardware, can_run, drive, option, started
 from acidtest.place.storage import new_label
 
 ROOT, GIVEN = "root", "given"  # what the guest is given to mount: this machine's root, and what it is to do
@@ -145,11 +145,8 @@ class StandingGuest:
         given.mkdir()
         (given / "filesystem").write_text(self.record.filesystem, encoding="utf-8")
         (given / "service").write_text(service.script(), encoding="utf-8")
-        for command in mkfs.commands(self.record.filesystem, PlaceSpec(kind="disk"), device, new_label(), None):
-            output = self.directory / "mkfs"
-            if self._disk.ledger.run(command, output) != 0:
-                said = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-LAST_WORDS:]
-                raise CellFailed(f"{shlex.join(command)}: {' / '.join(said)}")
+        commands = mkfs.commands(self.record.filesystem, PlaceSpec(kind="disk"), device, new_label(), None)
+        mkfs.run(self._disk.ledger, commands, self.directory / "mkfs")
         self._keep()
 
     def switch_on(self, has: kernel.Kernel) -> None:
@@ -177,15 +174,9 @@ class StandingGuest:
     def _command(self, has: kernel.Kernel, archive: Path) -> list[str]:
         record = self.record
         return [
-            QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-            "-machine", "q35", "-accel", record.accelerator, "-cpu", "max",
-            "-smp", str(record.cpus), "-m", str(record.memory_mb),
-            "-kernel", str(has.image), "-initrd", str(archive),
-            "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
+            *started(has, archive, Hardware(record.memory_mb, record.cpus, record.accelerator, 0)),
             "-chardev", f"file,id=console,append=on,path={option(self.console)}", "-serial", "chardev:console",
-            # cache=none: O_DIRECT, and a flush of the guest is an fdatasync of the disk's file, its own flush.
-            "-drive", f"if=none,id=disk,format=raw,cache=none,file={option(self._disk.drive.file)}",
-            "-device", "virtio-blk-pci,drive=disk,discard=off,write-zeroes=off",
+            *drive("disk", self._disk.drive.file), "-device", "virtio-blk-pci,drive=disk,discard=off,write-zeroes=off",
             *_share(ROOT, Path("/")), *_share(GIVEN, self.directory / GIVEN),
             "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{record.port}-{ADDRESS}:{record.port}",
             "-device", "e1000,netdev=net",
@@ -259,7 +250,7 @@ def create(
 
 def check_filesystem(name: str) -> None:
     """Raises BadInput where a guest cannot have it."""
-    possible = [one for one in FILESYSTEMS if not fsck.checked_before_mount(one)]
+    possible = [filesystem for filesystem in FILESYSTEMS if not fsck.checked_before_mount(filesystem)]
     if name not in possible:
         raise BadInput(not_among("--filesystem", name, possible))
     mkfs.find(name)
@@ -286,21 +277,14 @@ def _stop(pid: int) -> None:
         os.kill(pid, signal.SIGSTOP)
     while time.monotonic() < end:
         try:
-            states = [_state(task / "stat") for task in Path(f"/proc/{pid}/task").iterdir()]
+            # Of each thread the letter of its state; see proc(5).
+            stats = [kernel_text(task / "stat", "") for task in Path(f"/proc/{pid}/task").iterdir()]
         except OSError:  # it has ended
             return
-        if set(states) <= {"T", "Z", ""}:
+        if {stat.rpartition(") ")[2][:1] for stat in stats} <= {"T", "Z", ""}:
             return
         time.sleep(0.001)
     raise CellFailed(f"QEMU (process {pid}) could not be stopped within {STOPPED_S:.0f} s")
-
-
-def _state(stat: Path) -> str:
-    """Of a thread; see proc(5)."""
-    try:
-        return kernel_text(stat).rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
 
 
 def _share(tag: str, path: Path) -> list[str]:

@@ -11,8 +11,7 @@ from acidtest.experiment import PlaceSpec
 from acidtest.experiment.places import RAW
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import Machine, PlaceFacts, SettingInForce
-from acidtest.place.base import Place
-from acidtest.place.directory import DirectoryPlace
+from acidtest.place.base import DirectoryPlace, Place
 from acidtest.place.facts import UNKNOWN, place_facts
 from acidtest.place.guest import initramfs, kernel
 from acidtest.place.guest.filesystem import SCHEDULERS, GuestFileSystem

@@ -4,8 +4,8 @@
 exchange.
 """
 
+from acidtest.powercut.plug.machine import Switch
 from acidtest.powercut.plug.server import serve
-from acidtest.powercut.plug.switch import Switch
 from acidtest.powercut.plug.wire import Address
 from acidtest.powercut.plug.witness import Patience, watch
 

@@ -1,16 +1,21 @@
-"""What tells that a machine was really off: the kernel's boot id, and how long it has been up."""
+"""The machine that is cut: how its power is switched, and what tells that it was really off."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from acidtest.errors import MachineLacks
-from acidtest.files import kernel_text
+from acidtest.errors import AcidtestError, MachineLacks
+from acidtest.files import BOOT_ID, kernel_text
 from acidtest.powercut.plug.messages import Greeting
+from acidtest.words import harmless
 
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")  # see random(4)
 TOLERANCE_S = 2.0  # clocks of two machines drift, and a message takes its time
 
 
@@ -49,3 +54,52 @@ def not_restarted(before: Seen, after: Seen, cut_s: float) -> str:
             f"power was cut {passed:.0f} s before"
         )
     return ""
+
+
+COMMAND_S = 120.0
+POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A socket that can be switched. Each command is the shell's, and is done when it has ended with code 0."""
+
+    off: str
+    on: str
+
+    def switch_off(self, meanwhile: Callable[[float], None]) -> None:
+        """``meanwhile`` is called for so many seconds again and again. Raises AcidtestError."""
+        _run("--switch-off", self.off, meanwhile)
+
+    def switch_on(self) -> None:
+        """Raises AcidtestError."""
+        _run("--switch-on", self.on, time.sleep)
+
+
+def _run(option: str, command: str, meanwhile: Callable[[float], None]) -> None:
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        try:
+            end = time.monotonic() + COMMAND_S
+            while process.poll() is None and time.monotonic() < end:
+                meanwhile(POLL_S)
+            ended = process.poll()
+        finally:
+            if process.poll() is None:  # with whatever it has started
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        output.seek(0)
+        said = " / ".join(output.read()[-2000:].decode(errors="replace").strip().splitlines()[-3:])
+    if ended != 0:
+        how = f"did not end within {COMMAND_S:.0f} s" if ended is None else f"ended with code {ended}"
+        raise AcidtestError(
+            harmless(f"{option} {command}: {how}: {said or 'it said nothing'}"),
+            "repair it, see whether the machine has its power, and run the same command again",
+        )

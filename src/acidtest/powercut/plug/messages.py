@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from acidtest.journal.models import PlaceFacts, Record, Recording, SettingInForce
+from acidtest.journal.models import EngineFacts, PlaceFacts, Record, Recording, SettingInForce
 
-VERSION = 2  # rises when a message changes its meaning
+VERSION = 3  # rises when a message changes its meaning
 
 
 class Greeting(Record):
@@ -20,6 +20,7 @@ class Greeting(Record):
     digest: str  # of the experiment
     boot_id: str  # see random(4): a new one at every start of the kernel
     uptime_s: float  # CLOCK_BOOTTIME
+    program: EngineFacts | None = None  # of the user's, where no engine is tested
 
 
 class Which(Record):

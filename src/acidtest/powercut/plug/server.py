@@ -7,32 +7,30 @@ import select
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from acidtest import __version__
+from acidtest.analysis.expected_loss import PLUG
 from acidtest.conductor.fatal_errors import why_failed
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder
 from acidtest.conductor.template import Templates, template_bytes
 from acidtest.conductor.validity import not_in_force
-from acidtest.engine import Engine, Instance
-from acidtest.engine.program import DATA, ENDLESS, Program, ProgramInstance
+from acidtest.engine import Engine
+from acidtest.engine.program import Program
 from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, Problems, cannot_write
 from acidtest.files import fsync_path, sync_filesystem
 from acidtest.journal.models import PlaceFacts, Recording
-from acidtest.journal.protocol import Count, Progress
 from acidtest.place import DirectoryPlace, Ledger, machine_facts, place_facts, release_leftovers
 from acidtest.place.trees import copy_tree, tree_bytes
 from acidtest.plan import Cell, Plan
-from acidtest.powercut import program
 from acidtest.powercut.acknowledgement_log import Acknowledgement, missing_lines, parse
-from acidtest.powercut.checkers import judge
+from acidtest.powercut.checkers import judge, recorded
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.inspector import Inspecting, Inspector
 from acidtest.powercut.items import buffered
-from acidtest.powercut.load import Load, loaded
+from acidtest.powercut.load import Load
 from acidtest.powercut.plug.admission import admit, digest_of
 from acidtest.powercut.plug.machine import boot_id, uptime_s
 from acidtest.powercut.plug.messages import (
@@ -50,8 +48,8 @@ from acidtest.powercut.plug.messages import (
     Stopped,
     Which,
 )
-from acidtest.powercut.plug.recorded import recorded
 from acidtest.powercut.plug.wire import Address, Connection, Lost, listener
+from acidtest.powercut.subject import Subject, subject_of
 from acidtest.words import counted
 
 DIRECTORY = "acidtest-plug"  # in the directory that the user names; it outlives a cut, so that no ledger has it
@@ -143,9 +141,16 @@ class Machine:
 
     def attend(self, connection: Connection) -> NoReturn:
         """Serve one witness to its end. Raises Lost."""
-        connection.say(
-            Greeting(plug=VERSION, acidtest=__version__, digest=self._digest, boot_id=boot_id(), uptime_s=uptime_s())
+        programs = (engine.last_facts() for engine in self._engines.values() if isinstance(engine, Program))
+        greeting = Greeting(
+            plug=VERSION,
+            acidtest=__version__,
+            digest=self._digest,
+            boot_id=boot_id(),
+            uptime_s=uptime_s(),
+            program=next(programs, None),
         )
+        connection.say(greeting)
         while True:
             said = connection.take(3600.0)
             match said:
@@ -195,17 +200,19 @@ class Machine:
                 shutil.rmtree(path)
 
     @contextmanager
-    def _instance(self, cell: Cell, token: str, *, adopted: bool = False) -> Iterator[Instance]:
-        """The engine over the database of this token, in a directory of its own with links to it."""
-        engine = self._engines[cell.engine]
+    def _subject(self, cell: Cell, token: str, *, adopted: bool = False) -> Iterator[Subject]:
+        """What is tested, over the database of this token, in a directory of its own with links to it."""
+        engine, database = self._engines[cell.engine], self._databases / token
         directory = self._home.subdirectory(BESIDE)
         try:
-            for path in (self._databases / token).iterdir():
+            for path in database.iterdir():
                 (directory / path.name).symlink_to(path)
             make = engine.adopt if adopted else engine.instance
             instance = make(directory, cell.settings, cell.durability)
             try:
-                yield instance
+                subject = subject_of(cell, engine, instance, self._ledger)
+                subject.link(database)
+                yield subject
             finally:
                 instance.lose_power()
                 instance.release()
@@ -214,75 +221,63 @@ class Machine:
 
     def _prepare(self, cell: Cell, token: str, builder: RecordingBuilder) -> Recording:
         self._forget()
-        template = self._templates.get(cell, self._engines[cell.engine], _nobody)
+        template = self._templates.get(cell, self._engines[cell.engine], lambda event: None)
         directory = self._databases / token
         directory.mkdir()
         for path in template.paths:
             copy_tree(path, directory / path.name)
-        if isinstance(self._engines[cell.engine], Program):
-            (directory / DATA).mkdir()
-        with self._instance(cell, token, adopted=True) as instance:
-            if isinstance(instance, ProgramInstance):
-                instance.set_up(self._ledger)
+        with self._subject(cell, token, adopted=True) as subject:
+            subject.set_up()
             # What a server does at its first start only is no part of a cut.
-            instance.start(self._ledger)
+            subject.instance.start(self._ledger)
         sync_filesystem(directory)
         return builder.build(CellOutcome(place=place_facts(directory)), "failed", NOT_SEEN)
 
     def _drive(self, cell: Cell, asked: Drive, connection: Connection) -> None:
         directory = self._databases / asked.which.token
-        with self._instance(cell, asked.which.token) as instance:
-            place, size = place_facts(directory), tree_bytes(directory)
+        with self._subject(cell, asked.which.token) as subject:
+            place, size, instance = place_facts(directory), tree_bytes(directory), subject.instance
             instance.start(self._ledger)
-            with self._loaded(cell, instance, asked.count) as load:
+            with subject.loaded(cell, self._home.path, asked.count) as load:
                 load.await_first(load.first_s)
                 settings = instance.settings_in_force(load.answers) if load.answers else []
                 running = Running(
                     settings=settings, engine_version=load.engine_version, place=place, database_bytes=size
                 )
                 connection.say(running)
-                if isinstance(load, program.ProgramLoad) and asked.count is not None:
+                if asked.count is not None:
                     load.finish(asked.count)
                     connection.pass_on(load.acknowledged.to_keep(0))
                 else:
                     _pass_on(load, connection)
                     load.after(END_S)  # the pipe is closed before the rig has ended
                     load.kill()
-                    if load.error() or asked.count is None:
-                        raise CellFailed(load.error() or "the load ended before power failed")
+                    raise CellFailed(load.error() or "the load ended before power failed")
             instance.seal()
         connection.say(Stopped())
-
-    def _loaded(self, cell: Cell, instance: Instance, count: int | None) -> AbstractContextManager[Load]:
-        """The load, which ends by itself after ``count`` acknowledgements, where that is given."""
-        if isinstance(instance, ProgramInstance):
-            return program.loaded(instance, self._home.path, ENDLESS if count is None else count)
-        extent = Count(transactions=count) if count is not None else None
-        return loaded(cell, instance, self._home.path, extent=extent)
-
-    def _inspector(self, cell: Cell, instance: Instance) -> Inspecting:
-        if isinstance(instance, ProgramInstance):
-            return program.ProgramInspector(instance, self._ledger)
-        return Inspector(cell, instance, self._ledger, embedded=self._engines[cell.engine].embedded)
 
     def _look(self, cell: Cell, asked: Look, lines: Sequence[bytes], builder: RecordingBuilder) -> Recording:
         began = time.monotonic()
         acknowledged = parse(lines)
         before, engine = asked.before, self._engines[cell.engine]
+        is_program = isinstance(engine, Program)
         evidence = CutEvidence(
             broken_without_cut=asked.broken_without_cut,
             restarted=asked.restarted,
             witnessed=asked.witnessed,
             unnoticed_loss=asked.unnoticed_loss,
             blind_to_loss=asked.blind_to_loss,
-            buffered=buffered(acknowledged) if isinstance(engine, Program) else None,
-            is_program=isinstance(engine, Program),
+            buffered=buffered(acknowledged) if is_program else None,
+            is_program=is_program,
             is_numbered=cell.workload.CAN_BE_SURVEYED,
             conditions=cell.workload.conditions(),
             settings=before.settings,
             missing_lines=missing_lines(acknowledged),
             acknowledged=acknowledged,
             filesystem_message="the file system stays mounted, and was not checked",
+            at_s=_span_s(acknowledged),
+            # When power failed no clock of this machine tells: not before this.
+            cut_ns=max((line.acknowledged_ns for line in acknowledged), default=0),
         )
         directory = self._databases / asked.which.token
         if elsewhere := _elsewhere(before.place, place_facts(self._databases)):
@@ -290,12 +285,11 @@ class Machine:
         elif not directory.is_dir():
             evidence.read_error = f"{directory}, which was flushed before the load, is not there"
         else:
-            with self._instance(cell, asked.which.token) as instance:
-                self._inspector(cell, instance).inspect(evidence, acknowledged)
+            with self._subject(cell, asked.which.token) as subject:
+                subject.inspector.inspect(evidence, acknowledged)
         judgement = judge(evidence)
         if judgement.verdict != "survived" and (gone := engine.gone()):
             raise CellFailed(gone)
-        at_s = _span_s(acknowledged)
         reason = not_in_force(before.settings)
         outcome = CellOutcome(
             engine_version=before.engine_version,
@@ -303,7 +297,7 @@ class Machine:
             place=before.place,
             database_bytes=before.database_bytes,
             checks_after=evidence.checked,
-            cut=recorded(judgement, evidence, before.place, at_s=at_s, cycle_s=at_s + time.monotonic() - began),
+            cut=recorded(evidence, judgement, PLUG, before.place.drive, evidence.at_s + time.monotonic() - began),
         )
         return builder.build(outcome, "invalid" if reason else "done", reason)
 
@@ -338,8 +332,7 @@ def _span_s(acknowledged: Sequence[Acknowledgement]) -> float:
     """From the begin of the first transaction to the last acknowledgement that was kept, by the machine's own clock."""
     if not acknowledged:
         return 0.0
-    return (max(one.acknowledged_ns for one in acknowledged) - min(one.began_ns for one in acknowledged)) / NS_OF_S
-
-
-def _nobody(_: Progress) -> None:
-    pass
+    return (
+        max(acknowledgement.acknowledged_ns for acknowledgement in acknowledged)
+        - min(acknowledgement.began_ns for acknowledgement in acknowledged)
+    ) / NS_OF_S

@@ -1,7 +1,8 @@
-"""The connection between the two machines: lines over TCP, and who notices that the other one is gone."""
+"""The connection between the two machines, lines over TCP, and the witness's file of those that count."""
 
 from __future__ import annotations
 
+import os
 import re
 import select
 import socket
@@ -9,8 +10,10 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from acidtest.errors import BadInput
+from acidtest.files import fsync_path
 from acidtest.powercut.plug.messages import NotSaid, Said, parsed
 
 LINE_MAX = 64 << 20  # of a recording with its engine's log, generously
@@ -159,3 +162,29 @@ def listener(address: Address) -> socket.socket:
             f"--listen {address}: cannot be listened at: {error.strerror or error}",
             "name an address of this machine, and a port that is free",
         ) from None
+
+
+class Kept:
+    """A new file in place of any that is there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("wb")
+        fsync_path(path.parent)
+        self.count = 0
+
+    def add(self, lines: list[bytes]) -> None:
+        """They are on the drive when this returns. Raises OSError."""
+        self._file.write(b"".join(line + b"\n" for line in lines))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.count += len(lines)
+
+    def lines(self) -> list[bytes]:
+        """All of them, as they stand in the file."""
+        found = self.path.read_bytes().split(b"\n")[:-1]
+        return [line for line in found if is_acknowledgement(line)]
+
+    def close(self) -> None:
+        self._file.close()

@@ -8,25 +8,27 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from acidtest.analysis.expected_loss import is_unannounced
+from acidtest.analysis.expected_loss import PLUG, is_unannounced
+from acidtest.conductor.admission import programs_of, refuse_other_program
 from acidtest.conductor.conduct import Estimate, RunOutcome
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.watcher import Watcher
 from acidtest.errors import AcidtestError, BadInput
-from acidtest.journal.models import Cut, Recording
+from acidtest.journal.models import Cut, EngineFacts, Recording
 from acidtest.journal.reader import CUTS
 from acidtest.plan import Cell, Plan, time_left
 from acidtest.powercut.acknowledgement_log import Acknowledgement, parse
-from acidtest.powercut.checkers import judge
+from acidtest.powercut.checkers import judge, recorded
 from acidtest.powercut.conductor import chosen
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.items import planted as planted_item
-from acidtest.powercut.moment import Moment
+from acidtest.powercut.load import Moment
 from acidtest.powercut.plug.admission import admit, digest_of
-from acidtest.powercut.plug.machine import Seen, not_restarted
+from acidtest.powercut.plug.machine import Seen, Switch, not_restarted
 from acidtest.powercut.plug.messages import (
     VERSION,
     Drive,
@@ -43,10 +45,7 @@ from acidtest.powercut.plug.messages import (
     Stopped,
     Which,
 )
-from acidtest.powercut.plug.received import Kept
-from acidtest.powercut.plug.recorded import recorded
-from acidtest.powercut.plug.switch import Switch
-from acidtest.powercut.plug.wire import Address, Connection, Lost, connect
+from acidtest.powercut.plug.wire import Address, Connection, Kept, Lost, connect
 from acidtest.powercut.program import found_where_lost
 from acidtest.words import counted
 from acidtest.workload.program import ProgramItems
@@ -59,8 +58,9 @@ ANSWER_S = 3600.0  # to load a large database, or to recover it
 RETRY_S = 0.2
 TICK_S = 0.2
 QUIET_S = 3.0  # without a sign of the machine after its power was cut
-STILL_S = 30.0  # whoever acknowledges so long after that was not cut
+STILL_S = 30.0  # a machine that acknowledges so long after that was not cut
 Tell = Callable[[str], None]
+Admit = Callable[[Address, Greeting], str]
 Message = TypeVar("Message")
 
 
@@ -70,6 +70,13 @@ class Patience:
 
     off_s: float = 10.0
     back_s: float = 600.0
+
+
+class _CouldNot(Exception):
+    """The machine could not do what it was asked for, and says so in a recording of the cell."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,8 @@ def watch(
     output = Output(out, first_line, CUTS, runs_again=lambda recording: recording.status == "failed")
     held = output.held()
     if held and not output.remaining(cuts, held):
+        if programs_of(held) and plan.experiment.program is not None:
+            tell("All cuts are in the journal: no machine was asked whether the program has changed since.")
         watcher.begins(len(cuts.cells), len(cuts.cells), str(address))
         return RunOutcome(held, 0)
     with output.opened() as writer:
@@ -137,7 +146,8 @@ def watch(
         took: list[tuple[Cell, float]] = []
         estimate = Estimate(lambda cells: time_left(cells, took))
         left = {cell.id: cell for cell in remaining}
-        witness = Witness(address, digest_of(plan), switch, patience, out / KEPT, tell)
+        admit_machine = partial(admitted, digest_of(plan), lambda: programs_of(writer.journal), where)
+        witness = Witness(address, admit_machine, switch, patience, out / KEPT, tell)
         try:
             for cell in remaining:
                 began = time.monotonic()
@@ -158,9 +168,10 @@ class Witness:
     """One run of the witness."""
 
     def __init__(
-        self, address: Address, digest: str, switch: Switch | None, patience: Patience, kept: Path, tell: Tell
+        self, address: Address, admit: Admit, switch: Switch | None, patience: Patience, kept: Path, tell: Tell
     ) -> None:
-        self._address, self._digest, self._switch, self._patience = address, digest, switch, patience
+        """``admit`` raises BadInput where a machine has something else to do than this run."""
+        self._address, self._admit, self._switch, self._patience = address, admit, switch, patience
         self._kept, self._tell = kept, tell
         self._connection: Connection | None = None
         self._seen: Seen | None = None
@@ -171,11 +182,10 @@ class Witness:
         try:
             self._reach()
             if cell.combination not in self._controls:
-                control = self._control(cell)
-                if isinstance(control, Recording):
-                    return control, ""
-                self._controls[cell.combination] = control
+                self._controls[cell.combination] = self._control(cell)
             return self._cut(cell, self._controls[cell.combination])
+        except _CouldNot as could_not:
+            return could_not.recording, ""
         except Lost as lost:
             self.close()
             raise AcidtestError(
@@ -220,100 +230,77 @@ class Witness:
                 time.sleep(RETRY_S)
                 continue
             try:
-                self._check(said)
+                note = self._admit(self._address, said)
             except BadInput:
                 connection.close()
                 raise
+            if note and self._seen is None:
+                self._tell(note)
             self._connection, self._seen = connection, Seen(said, at_s)
             return ""
 
-    def _check(self, said: Greeting) -> None:
-        if said.plug != VERSION:
-            raise BadInput(
-                f"acidtest at {self._address} is {said.acidtest}, and its messages are others",
-                "install the same version of acidtest on both",
-            )
-        if said.digest != self._digest:
-            raise BadInput(
-                f"another experiment, or another text or size of it, is served at {self._address}",
-                "give both machines the same file, and both or neither --quick",
-            )
-
-    def _ask(self, message: Said, lines: Sequence[bytes] = ()) -> Said:
-        """Its answer. Raises Lost."""
+    def _ask(self, message: Said, kind: type[Message], lines: Sequence[bytes] = ()) -> Message:
+        """Its answer, which is of this kind. Raises _CouldNot and Lost."""
         assert self._connection is not None
         self._connection.say(message, lines)
-        said = self._connection.take(ANSWER_S)
-        if said is None:
-            raise Lost(f"no answer within {ANSWER_S:.0f} s")
-        if isinstance(said, Leaving):
-            raise Lost(said.why)
-        if isinstance(said, bytes):
-            raise Lost("an acknowledgement came that nobody waits for")
-        return said
+        match self._connection.take(ANSWER_S):
+            case None:
+                raise Lost(f"no answer within {ANSWER_S:.0f} s")
+            case Leaving(why=why):
+                raise Lost(why)
+            case bytes():
+                raise Lost("an acknowledgement came that nobody waits for")
+            case Failed(recording=recording):
+                raise _CouldNot(recording)
+            case answer if isinstance(answer, kind):
+                return answer
+            case answer:
+                raise Lost(f"the machine said {answer.say} where nobody asked for it")
 
-    def _control(self, cell: Cell) -> _Controls | Recording:
+    def _control(self, cell: Cell) -> _Controls:
         """Whether the comparison of this combination finds all that was acknowledged, and notices one commit that was
-        planted; of a program also whether it misses all of it where nothing was written. Or the recording of a cell
-        that could not be run.
-
-        Raises Lost."""
+        planted; of a program also whether it misses all of it where nothing was written. Raises _CouldNot and Lost."""
         which = _which(cell)
         self._tell(f"{cell.combination}: trying the comparison, before any cut")
-        said = self._ask(Prepare(which=which))
-        if isinstance(said, Failed):
-            return said.recording
+        self._ask(Prepare(which=which), Prepared)
         count = min(CONTROL_COMMITS, cell.workload.count or CONTROL_COMMITS)
         seen = self._driven(Drive(which=which, count=count))
-        if isinstance(seen, Failed):
-            return seen.recording
         kept = Kept(self._path(cell, "control"))
         try:
             while not (seen.lost or seen.failed or seen.ordered) and not self._receive(kept, seen, TICK_S):
                 pass
             if seen.failed:
-                return seen.failed.recording
+                raise _CouldNot(seen.failed.recording)
             if seen.lost or seen.ordered:
                 raise Lost(seen.lost or seen.ordered)
             lines = kept.lines()
         finally:
             kept.close()
-        found: list[Cut | None] = []
-        for of in (lines, [*lines, planted(parse(lines))]):
-            said = self._ask(Look(which=which, before=seen.running, lines=len(of)), of)
-            if isinstance(said, Failed):
-                return said.recording
-            found.append(_expected(said, Looked).recording.cut)
-        sound, loss = found
+        sound = self._looked(which, seen.running, lines)
+        loss = self._looked(which, seen.running, [*lines, planted(parse(lines))])
         blind = self._seen_where_lost(cell, seen.running, lines) if _is_program(cell) else None
-        if isinstance(blind, Recording):
-            return blind
         self._say(Forget())
         return _Controls(unnoticed(len(lines), sound, loss, _noun(cell)), blind)
 
-    def _seen_where_lost(self, cell: Cell, before: Running, lines: Sequence[bytes]) -> str | Recording:
+    def _looked(self, which: Which, before: Running, lines: Sequence[bytes]) -> Cut | None:
+        """What is found of these lines without any cut."""
+        return self._ask(Look(which=which, before=before, lines=len(lines)), Looked, lines).recording.cut
+
+    def _seen_where_lost(self, cell: Cell, before: Running, lines: Sequence[bytes]) -> str:
         """As ``CutEvidence.blind_to_loss``: the same items, looked for in data that were made anew."""
         which = _which(cell)
-        for message, of in ((Prepare(which=which), []), (Look(which=which, before=before, lines=len(lines)), lines)):
-            said = self._ask(message, of)
-            if isinstance(said, Failed):
-                return said.recording
-        cut = _expected(said, Looked).recording.cut
+        self._ask(Prepare(which=which), Prepared)
+        cut = self._looked(which, before, lines)
         return found_where_lost("in data that were made anew", cut.fate if cut else None)
 
     def _cut(self, cell: Cell, controls: _Controls) -> tuple[Recording, str]:
         which = _which(cell)
         before = self._seen
         assert before is not None
-        said = self._ask(Prepare(which=which))
-        if isinstance(said, Failed):
-            return said.recording, ""
-        never_cut = _expected(said, Prepared).recording
+        never_cut = self._ask(Prepare(which=which), Prepared).recording
         if not controls.are_sound:  # a cut would prove nothing
             return _unknown(never_cut, controls.evidence(cell), 0.0), ""
         seen = self._driven(Drive(which=which))
-        if isinstance(seen, Failed):
-            return seen.recording, ""
         kept = Kept(self._path(cell, which.token))
         try:
             began = time.monotonic()
@@ -324,7 +311,7 @@ class Witness:
             kept.close()
             self.close()
         if seen.failed:
-            return seen.failed.recording, ""
+            raise _CouldNot(seen.failed.recording)
         if not lines:
             doubt = doubt or "no acknowledgement reached the witness before the power was cut"
         evidence = controls.evidence(cell)
@@ -345,10 +332,7 @@ class Witness:
             blind_to_loss=controls.blind_to_loss,
         )
         try:
-            said = self._ask(look, lines)
-            if isinstance(said, Failed):
-                return said.recording, ""
-            recording = _expected(said, Looked).recording
+            recording = self._ask(look, Looked, lines).recording
             if not is_unannounced(recording):
                 self._say(Forget())
             return recording, ""
@@ -358,13 +342,10 @@ class Witness:
             evidence.inspection_error = f"the machine was lost while it looked at what is left: {lost}"
             return _unknown(never_cut, evidence, at_s), ""
 
-    def _driven(self, drive: Drive) -> _Seen | Failed:
-        """Load is driven. Raises Lost."""
-        said = self._ask(drive)
-        if isinstance(said, Failed):
-            return said
-        now_s = time.monotonic()
-        return _Seen(_expected(said, Running), last_s=now_s, before_last_s=now_s, empty_s=now_s)
+    def _driven(self, drive: Drive) -> _Seen:
+        """Load is driven. Raises _CouldNot and Lost."""
+        running, now_s = self._ask(drive, Running), time.monotonic()
+        return _Seen(running, last_s=now_s, before_last_s=now_s, empty_s=now_s)
 
     def _powerless(self, cell: Cell, kept: Kept, seen: _Seen) -> tuple[float, str]:
         """Have the power cut at the moment of ``cell``, and switched on again: when that was, by the witness's clock,
@@ -460,6 +441,26 @@ class Witness:
         return self._kept / f"{re.sub('[^A-Za-z0-9._#-]+', '-', cell.id)}-{of}"
 
 
+def admitted(
+    digest: str, programs: Callable[[], Sequence[EngineFacts]], where: Path, address: Address, machine: Greeting
+) -> str:
+    """What of a change of its program would not be noticed; ``programs`` are those of the journal's cuts. Raises
+    BadInput where the machine is not that of this run: at any greeting, for its program may be another after a cut."""
+    if machine.plug != VERSION:
+        raise BadInput(
+            f"acidtest at {address} is {machine.acidtest}, and its messages are others",
+            "install the same version of acidtest on both",
+        )
+    if machine.digest != digest:
+        raise BadInput(
+            f"another experiment, or another text or size of it, is served at {address}",
+            "give both machines the same file, and both or neither --quick",
+        )
+    if machine.program is None or not (before := programs()):
+        return ""
+    return refuse_other_program(before, machine.program, where)
+
+
 def planted(log: Sequence[Acknowledgement]) -> bytes:
     """A line of the log of a commit that was never made, as one more of the terminal that acknowledged last."""
     last = log[-1]
@@ -508,14 +509,8 @@ def _which(cell: Cell) -> Which:
     )
 
 
-def _expected(said: Said, kind: type[Message]) -> Message:
-    """Raises Lost."""
-    if not isinstance(said, kind):
-        raise Lost(f"the machine said {said.say} where nobody asked for it")
-    return said
-
-
 def _unknown(never_cut: Recording, evidence: CutEvidence, at_s: float) -> Recording:
     """The recording of a cut of which the machine does not tell."""
-    cut = recorded(judge(evidence), evidence, never_cut.place, at_s=at_s, cycle_s=at_s)
+    evidence.at_s = at_s
+    cut = recorded(evidence, judge(evidence), PLUG, never_cut.place.drive, at_s)
     return never_cut.model_copy(update={"status": "done", "reason": None, "cut": cut})
