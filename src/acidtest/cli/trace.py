@@ -76,7 +76,7 @@ def trace(
         for recording in recordings:
             print_calls(recording, console)
         if recordings[1:]:
-            print_table(commit_cost.table(commit_costs(rows(outcome.journal.header, recordings), [])), console)
+            print_table(commit_cost.table(commit_costs(rows(outcome.journal.header, recordings), [])), console, "")
     if any(recording.status == "failed" for recording in recordings):
         print("Some combinations could not run: see above.", file=sys.stderr)
         raise typer.Exit(3)
