@@ -191,6 +191,7 @@ def cut(
         f"Power is cut: of what was not flushed {done.kept_bytes:,} bytes survive and {done.lost_bytes:,} are lost; "
         f"torn writes: {done.torn_writes}.",
         f"End what uses it, then: acidtest disk restore {name}",
+        *([f"Before that its log can be gone back in: acidtest disk restore {name} --record N"] if disk.log else []),
     ]
     _print({"name": name} | done.model_dump(exclude={"answer"}), lines, json=json)
 
