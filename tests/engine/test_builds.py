@@ -382,7 +382,7 @@ def test_names_of_added_builds(home: Path, postgres: Callable[[str], Path], tmp_
         assert caught.value.remedy == "name a path that is there"
     catalogue.keep("mine", prefix, "", "")
     said = CliRunner().invoke(app, ["engines", "settings", "mine"]).stdout
-    assert "mine is a build of yours: its keys are those of its family, postgresql" in " ".join(said.split())
+    assert "mine is a build of yours, and its keys are those of its family: postgresql.KEY" in " ".join(said.split())
     prefix.rename(tmp_path / "elsewhere")
     text = 'name = "t"\nengine = "mine"\ndurability = "os"\n[workload.commits]\ncount = 1\n'
     with pytest.raises(BadInput, match="there is no such path") as caught:

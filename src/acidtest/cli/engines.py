@@ -142,8 +142,8 @@ def settings(
     console = Console(highlight=False)
     if id not in catalogue.known():
         console.print(
-            f"{id} is a build of yours: its keys are those of its family, {engine.family}, with which they begin "
-            f"in an experiment ([settings.{engine.family}]).\n",
+            f"{id} is a build of yours, and its keys are those of its family: {engine.family}.KEY as a factor, KEY "
+            f"under [settings.{engine.family}].\n",
             markup=False,
         )
     for spec in specs:
