@@ -82,7 +82,7 @@ def test_what_is_not_there_is_refused_by_its_key(tmp_path: Path) -> None:
     text = refused("postgresql", tmp_path / "absent")
     assert text == (
         f"my.toml: engines.mine.path: {tmp_path}/absent: there is no such path: "
-        "mend the path, which begins at the working directory"
+        "correct the path, which begins at the working directory"
     )
     for product, lacks in [
         ("postgresql", "bin/postgres"), ("mysql", "bin/mysqld"), ("mariadb", "bin/mariadbd"),
@@ -381,8 +381,8 @@ def test_names_of_added_builds(home: Path, postgres: Callable[[str], Path], tmp_
             catalogue.keep("mine", path, "", "")
         assert caught.value.remedy == "name a path that is there"
     catalogue.keep("mine", prefix, "", "")
-    said = CliRunner().invoke(app, ["engines", "settings", "mine"]).stdout
-    assert "mine is a build of yours, and its keys are those of its family: postgresql.KEY" in " ".join(said.split())
+    output = CliRunner().invoke(app, ["engines", "settings", "mine"]).stdout
+    assert "mine is a build of yours, and its keys are those of its family: postgresql.KEY" in " ".join(output.split())
     prefix.rename(tmp_path / "elsewhere")
     text = 'name = "t"\nengine = "mine"\ndurability = "os"\n[workload.commits]\ncount = 1\n'
     with pytest.raises(BadInput, match="there is no such path") as caught:

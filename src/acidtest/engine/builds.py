@@ -18,7 +18,7 @@ from pathlib import Path
 
 from acidtest import families, registered_builds
 from acidtest.engine.base import Engine, Offer
-from acidtest.errors import BadInput, CellFailed, told
+from acidtest.errors import BadInput, CellFailed, message_of
 from acidtest.files import RIG
 from acidtest.formats import elf
 from acidtest.journal.models import BuildFacts, EngineFacts, Scalar
@@ -37,7 +37,7 @@ ASKED_S = 60  # for a program to say its version
 OPTION_MAX = 4096  # characters
 OPTIONS_MAX = 200
 NOT_TOLD = "not known: the build does not tell it"  # in place of options
-ANOTHER = "name another build, or mend this one"
+ANOTHER = "name another build, or repair this one"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class UserBuild(Engine):
             self._sha256 = details.sha256
             self._machine = elf.read(details.main).machine
         except (OSError, elf.NotElf) as error:
-            raise wanted.refuse(told(error) if isinstance(error, OSError) else str(error)) from None
+            raise wanted.refuse(message_of(error) if isinstance(error, OSError) else str(error)) from None
 
     @property
     def known_as(self) -> str:
@@ -138,7 +138,7 @@ class UserBuild(Engine):
         except CellFailed as changed:
             return f"{changed.message}: {changed.remedy}"
         except OSError as error:
-            return f"the build was removed or changed while the run went on: {told(error)}"
+            return f"the build was removed or changed while the run went on: {message_of(error)}"
         return super().gone()
 
     def notes(self) -> list[str]:
@@ -190,7 +190,7 @@ def check_path(wanted: Wanted) -> None:
     except OSError as error:
         what = "there is no such path" if isinstance(error, FileNotFoundError) else error.strerror
         kept = registered_builds.find(wanted.name)
-        remedy = "mend the path, which begins at the working directory"
+        remedy = "correct the path, which begins at the working directory"
         if wanted.by_option:
             remedy = "name a path that is there"
         elif kept is not None and kept.path == str(wanted.path):  # no file of the user's has it
@@ -205,7 +205,7 @@ def check_binary(wanted: Wanted, binary: Path) -> None:
     except elf.NotElf as error:
         raise wanted.refuse(f"{binary} is no program or library of Linux: {error}") from None
     except OSError as error:
-        raise wanted.refuse(told(error)) from None
+        raise wanted.refuse(message_of(error)) from None
     if lacks:
         raise wanted.refuse(f"{binary} is damaged: {lacks:,} bytes at its end are missing", "build or unpack it again")
     here = MACHINES.get(os.uname().machine, os.uname().machine)

@@ -63,5 +63,5 @@ def replay(file: Path, drives: Drives = simulated) -> Replayed:
         except CellFailed as error:
             evidence.inspection_error = error.message
         judgement, by = trial.judged(evidence), announcement_of(cell, engine, evidence)
-        said = "" if judgement.verdict != "lost" or is_unannounced(judgement, by) else by.reason
-        return Replayed(cell.id, kept.reasons, judgement, evidence.fate, said, evidence.is_program, kept.files)
+        text = "" if judgement.verdict != "lost" or is_unannounced(judgement, by) else by.reason
+        return Replayed(cell.id, kept.reasons, judgement, evidence.fate, text, evidence.is_program, kept.files)
