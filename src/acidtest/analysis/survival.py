@@ -9,7 +9,6 @@ from functools import reduce
 from math import log10
 from statistics import median
 
-from acidtest.analysis import power
 from acidtest.analysis.expected_loss import is_unannounced, losses
 from acidtest.analysis.samples import by_levels
 from acidtest.journal.models import Cut, Recording, States, Verdict
@@ -159,14 +158,6 @@ class Survival:
     def is_dark(self) -> bool:
         """Whether none of its cuts has a verdict, so that nothing is known of a loss."""
         return not (self.survived or self.held or self.lost)
-
-    @property
-    def rarest_loss(self) -> float | None:
-        """The share of cuts that must lose something for this many to have shown it (power 0.8); None of crash states,
-        which are drawn from few loads, and where no cut has survived."""
-        return (
-            power.rarest_loss(self.survived) if self.survived and not self.states and not self.storage_failure else None
-        )
 
     @property
     def exercised_share(self) -> float | None:

@@ -15,6 +15,7 @@ from acidtest.journal.models import Recording
 from acidtest.words import counted
 
 LONG_S = 1800.0  # a run that long has seen checkpoints of every engine by its defaults
+SHOWS_LATER = "what shows later, as checkpoints do"
 FITS = 0.5  # of the memory: a database up to this share is read from the drive seldom or never
 
 
@@ -70,7 +71,7 @@ def _flushes(writing: Sequence[Recording]) -> Iterator[Unchecked]:
 def _length(done: Sequence[Recording]) -> Iterator[Unchecked]:
     longest = max((one.result.measured_s for one in done if one.result), default=0.0)
     if 0 < longest < LONG_S:
-        yield Unchecked("what shows later, as checkpoints do", f"no run was longer than {longest:.3g} s")
+        yield Unchecked(SHOWS_LATER, f"no run was longer than {longest:.3g} s")
 
 
 def _reads(done: Sequence[Recording]) -> Iterator[Unchecked]:
@@ -132,8 +133,8 @@ def of_cuts(recordings: Sequence[Recording]) -> list[Unchecked]:
     made = [one for one in recordings if one.status == "done" and one.cut is not None]
     if not made:
         return []
-    unchecked = [*_moments(survivals(made)), *_ways(made), *_work(made), *_checks(made), *_speed(made)]
-    return [*unchecked, _elsewhere(made)]
+    unchecked = [*_moments(survivals(made)), *_late(made), *_ways(made), *_work(made), *_checks(made)]
+    return [*unchecked, *_speed(made), _elsewhere(made)]
 
 
 def may_still_lose(cuts: int) -> float:
@@ -157,6 +158,13 @@ def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
         share = 100 * may_still_lose(min(cuts))
         after = f"after {counted(min(cuts), 'cut')} without a loss"
         yield Unchecked("other moments", f"{after} up to {share:.2g} % of them may still lose some, at 95 %")
+
+
+def _late(made: Sequence[Recording]) -> Iterator[Unchecked]:
+    """Whether loads went on for so long that an engine has done what it does now and then: nobody records when."""
+    longest = max(one.cut.at_s for one in made if one.cut)
+    if longest < LONG_S:
+        yield Unchecked(SHOWS_LATER, f"no load went on for longer than {longest:.3g} s")
 
 
 def _unexercised(rows: Sequence[Survival]) -> Iterator[Unchecked]:

@@ -260,19 +260,18 @@ def _none_found(rows: Sequence[Survival]) -> str:
 def _would_show(rows: Sequence[Survival]) -> str:
     """How rare a loss may be that so few cuts miss, of the combination that was cut least often."""
     drawn = [row.states_drawn for row in rows if row.states_survived and row.states_drawn]
-    rarest = max((row.rarest_loss for row in rows if row.rarest_loss is not None), default=None)
-    if rarest is None and drawn:
+    cuts = [row.survived for row in rows if row.survived and not row.states and not row.storage_failure]
+    if not cuts and drawn:
         return (
             f" {counted(min(drawn), 'crash state')} drawn at random would have shown, at 95 %, a loss in "
             f"{100 * may_still_lose(min(drawn)):.2g} % of such states of the same load; a rarer one may be there."
         )
-    if rarest is None:
+    if not cuts:
         return ""
-    many = min(row.survived for row in rows if row.rarest_loss is not None)
     of = "each combination" if len(rows) > 1 else "it"
     return (
-        f" {counted(many, 'cut')} of {of} would have shown, with power 0.8, one that happens in "
-        f"{100 * rarest:.2g} % of cuts; a rarer one may be there."
+        f" {counted(min(cuts), 'cut')} of {of} would have shown, at 95 %, one that happens in "
+        f"{100 * may_still_lose(min(cuts)):.2g} % of cuts; a rarer one may be there."
     )
 
 
