@@ -6,7 +6,7 @@ import json as json_
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from acidtest import powercut as power_cuts
     from acidtest.experiment import Experiment
     from acidtest.journal.models import Recording
+    from acidtest.powercut.crash_states import Logged
+
+WRITES_MAX = 40  # in a terminal
 
 
 def powercut(
@@ -153,6 +156,7 @@ def _replay(file: Path, *, json: bool) -> None:
             "checks": judgement.checks,
             "found": replayed.reasons_before,
             "files": replayed.files.model_dump() if replayed.files else None,
+            "writes": [asdict(one) for one in replayed.writes] or None,
             "fate": replayed.fate.model_dump() if replayed.fate else None,
             "not_checked": [OF_REPLAY.as_json()],
             "announced_by": replayed.announced or None,
@@ -167,6 +171,27 @@ def _replay(file: Path, *, json: bool) -> None:
         agreeing = (name for name, verdict in judgement.checks.items() if verdict == judgement.verdict)
         checkers = checker_names(agreeing, of_program=replayed.is_program)
         print(f"  checkers that answered {judgement.verdict}: {', '.join(checkers)}")
+        for line in _writes(replayed.writes):
+            print(f"  {line}")
         print(f"Not checked: {OF_REPLAY}.")
     if judgement.verdict == "lost" and not replayed.announced:
         raise typer.Exit(1)
+
+
+def _writes(writes: Sequence[Logged]) -> list[str]:
+    """The disk writes and flushes of the load up to a crash state, a line each; of many the last."""
+    shown = writes[-WRITES_MAX:]
+    if not shown:
+        return []
+    which = f"the last {len(shown):,}; --json has all" if len(shown) < len(writes) else "the oldest first"
+    lines = [
+        f"the load's {counted(len(writes), 'disk write or flush', 'disk writes and flushes')} up to then, {which}:"
+    ]
+    for one in shown:
+        what = (
+            "flush"
+            if one.bytes is None
+            else f"{counted(one.bytes, 'byte')} at {one.offset:,}, {one.block or 'unknown'}"
+        )
+        lines.append(f"  {one.number:,}: {what}" + (f": {one.fate}" if one.bytes is not None else ""))
+    return lines

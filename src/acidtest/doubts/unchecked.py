@@ -187,6 +187,8 @@ def _states(row: Survival) -> str:
     bounds one share: the product of 1 - p is at most (1 - mean p) to the power of their number.
     """
     sentence = f"{counted(row.states, 'crash state')} without a loss"
+    if row.states_undemanded:
+        sentence += f", of which {row.states_undemanded:,} came before the first acknowledged commit"
     if row.images is not None and row.legal_log10 is not None:
         most = images_at_most(row.legal_log10)
         sentence += f", {row.images:,} of at most {most} that cuts during the load could leave"
