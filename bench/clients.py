@@ -13,8 +13,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from acidtest.engine.mysql.target import MysqlTarget
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.mysql.instance import MysqlTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.protocol import Target
 from acidtest.workload.oltp import OltpWorkload

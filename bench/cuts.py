@@ -45,8 +45,8 @@ MS = 1000
 
 
 def main(rounds: int) -> None:
-    engines = [catalogue.describe(one.id) for one in catalogue.offers() if one.installed]
-    engines = [one for one in engines if one.family in STATES and one.embedded]
+    engines = [catalogue.describe(offer.id) for offer in catalogue.offers() if offer.installed]
+    engines = [engine for engine in engines if engine.family in STATES and engine.embedded]
     print(f"{'':<16}{'cut to verdict, s':>28}{'crash states a second':>28}{'processor ms a state':>28}")
     for engine in engines:
         states = STATES[engine.family]

@@ -108,7 +108,7 @@ def _client(directory: Path) -> None:
     of = recorded_load.read(load, log)
     exploration = Exploration(of.load, of.sha256, 1, Budget(None, None))
     opened_s = time.monotonic() - began
-    image_bytes = sum(one.length for one in of.load.records[: of.load.start])
+    image_bytes = sum(record.length for record in of.load.records[: of.load.start])
     load_bytes = disk_log_bytes(log) - image_bytes
     print(
         f"a load: {load.stat().st_size:,} bytes sent to each host once, of {image_bytes:,} bytes of image and "
@@ -164,4 +164,4 @@ def _line(template: Explored, batch: list[Asked]) -> Explored:
 def disk_log_bytes(log: Path) -> int:
     """Bytes of all writes in a log."""
     _, records = disk_log.read(log)
-    return sum(one.length for one in records)
+    return sum(record.length for record in records)

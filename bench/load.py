@@ -16,8 +16,8 @@ from pathlib import Path
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
-from acidtest.engine.mysql.target import MysqlTarget
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.mysql.instance import MysqlTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.protocol import Job, Loaded, LoadPhase
 from acidtest.place import Ledger

@@ -29,8 +29,8 @@ from scipy import stats
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue, debian
+from acidtest.engine.firebird.engine import FirebirdTarget
 from acidtest.engine.firebird.server import FirebirdServer, ServerInstance
-from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.errors import BadInput, CellFailed
 from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import (

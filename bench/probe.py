@@ -49,7 +49,7 @@ def main(rounds: int, seconds: int, directory: Path) -> None:
             with tempfile.TemporaryDirectory(prefix="acidtest-bench-", dir=directory) as work:
                 both: list[Peer] = [_ours, peer]
                 random.Random(f"{number} {name} {methods}").shuffle(both)
-                by_peer = {one: one(Path(work), seconds, methods) for one in both}
+                by_peer = {peer: peer(Path(work), seconds, methods) for peer in both}
             for method in methods:
                 ours.setdefault(method, []).append(by_peer[_ours][method])
                 ratios.setdefault((method, name), []).append(by_peer[peer][method] / by_peer[_ours][method])
@@ -80,7 +80,7 @@ def _ours(directory: Path, seconds: int, methods: Sequence[FlushMethod]) -> Rate
     job = ProbeJob(seed=1, target=target, overwrite_bytes=FILE, append_bytes=FILE, steps=steps)
     with closing(Ledger()) as ledger:
         probed = [event for event in converse(job, ledger, {}) if isinstance(event, Probed)]
-    return {methods[one.step]: one.writes_per_s for one in probed}
+    return {methods[event.step]: event.writes_per_s for event in probed}
 
 
 def _postgres(directory: Path, seconds: int, methods: Sequence[FlushMethod]) -> Rates:

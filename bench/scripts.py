@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.errors import BadInput
 from acidtest.journal.protocol import Target
 from acidtest.workload.of_folder import SqlText, SqlTransaction

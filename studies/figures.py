@@ -39,7 +39,7 @@ class At:
     def size(self) -> RecordedSize | None:
         """Of a database that grows."""
         sizes = self.table.growth.sizes if self.table.growth else []
-        return next((one for one in sizes if one.row.levels == self.line.levels), None)
+        return next((size for size in sizes if size.row.levels == self.line.levels), None)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def told(value: float | None) -> Shown:
 def each(values: Sequence[float]) -> Shown:
     """Of each repetition, in order, and their sum for sentences."""
     return Shown(
-        " ".join(number(one) if one % 1 else f"{one:,.0f}" for one in values) or "–",
+        " ".join(number(value) if value % 1 else f"{value:,.0f}" for value in values) or "–",
         float(sum(values)) if values else None,
     )
 
@@ -137,7 +137,7 @@ def _drive_written_kb(at: At) -> Shown:
 
 
 def _rank(at: At) -> Shown:
-    measured = [one for one in at.among if one.row.done]
+    measured = [line for line in at.among if line.row.done]
     if at.line not in measured:
         return Shown("–")
     best, worst = places([one.row.goodput_per_s for one in measured])[measured.index(at.line)]
@@ -154,7 +154,7 @@ def _calls(name: str) -> Callable[[At], Shown]:
 
 def _cost(at: At) -> CommitCost | None:
     levels = {f: level for f, level in at.line.levels.items() if f not in ("workload", "observe")}
-    return next((one for one in at.results.commit_costs if one.levels == levels), None)
+    return next((cost for cost in at.results.commit_costs if cost.levels == levels), None)
 
 
 def _survived(at: At) -> Shown:
@@ -219,7 +219,7 @@ def _unsteady(at: At) -> Shown:
 
 def _percentile(name: str) -> Callable[[At], Shown]:
     def of(at: At) -> Shown:
-        return told(next((one.value_ms for one in at.line.percentiles if one.name == name), None))
+        return told(next((percentile.value_ms for percentile in at.line.percentiles if percentile.name == name), None))
 
     return of
 

@@ -23,22 +23,22 @@ def measure(study: str, experiments: Mapping[str, Experiment | DiskTest], out: P
     print(
         f"{study}: {len(experiments)} experiments, each of which says before what it will do, and goes on after Ctrl-C"
     )
-    for name, one in experiments.items():
-        if isinstance(one, DiskTest):
-            if code := _disk_test(one, out / name):
+    for name, experiment in experiments.items():
+        if isinstance(experiment, DiskTest):
+            if code := _disk_test(experiment, out / name):
                 return code
-            keep(study, name, one, out / name)
+            keep(study, name, experiment, out / name)
             continue
-        print(f"\n{name}: {one.file}, into {out / name}", flush=True)
-        size = ["--quick"] if one.quick else []
-        for command in one.commands:
+        print(f"\n{name}: {experiment.file}, into {out / name}", flush=True)
+        size = ["--quick"] if experiment.quick else []
+        for command in experiment.commands:
             if command == "run":
-                subprocess.run([str(ACIDTEST), "plan", one.file, *size], cwd=ROOT, check=False)
-            _, *arguments = one.command(command, str(out / name))
+                subprocess.run([str(ACIDTEST), "plan", experiment.file, *size], cwd=ROOT, check=False)
+            _, *arguments = experiment.command(command, str(out / name))
             code = subprocess.run([str(ACIDTEST), *arguments], cwd=ROOT, check=False).returncode
             if code not in DONE:
                 return code
-        keep(study, name, one, out / name)
+        keep(study, name, experiment, out / name)
     return 0
 
 

@@ -97,7 +97,7 @@ class Kept:
 
     @property
     def recordings(self) -> list[Recording]:
-        return [one for journal in self.journals.values() for one in journal.recordings]
+        return [recording for journal in self.journals.values() for recording in journal.recordings]
 
     @property
     def planned(self) -> int:
@@ -107,14 +107,16 @@ class Kept:
     def took_s(self) -> float:
         """Of all cells together, without the loads before them."""
         return sum(
-            (datetime.fromisoformat(one.ended_at) - datetime.fromisoformat(one.started_at)).total_seconds()
-            for one in self.recordings
+            (datetime.fromisoformat(recording.ended_at) - datetime.fromisoformat(recording.started_at)).total_seconds()
+            for recording in self.recordings
         )
 
     @property
     def storage(self) -> str:
         """What the databases lay on, one a line; "" where nothing was measured."""
-        return "<br>".join(dict.fromkeys(storage_of(one) for one in self.recordings if one.result or one.cut))
+        return "<br>".join(
+            dict.fromkeys(storage_of(recording) for recording in self.recordings if recording.result or recording.cut)
+        )
 
     @property
     def storage_in_short(self) -> str:
@@ -162,7 +164,7 @@ class Making:
     def page(self) -> Page:
         study = self.held.study
         text = "\n\n".join(part for part in self._parts() if part) + "\n"
-        rows = [(one.name, self._came_out(one), self._experiments(one)) for one in study.tables]
+        rows = [(table.name, self._came_out(table), self._experiments(table)) for table in study.tables]
         said = self._said(study.line) or study.line_without or NOT_YET
         line = f"- [{study.title.rstrip('?')}]({self.held.name}.md): {' '.join(said.split()).rstrip('.')}."
         return Page(self.held.name, text, self.pictures, rows, line)
@@ -209,7 +211,7 @@ class Making:
 
     def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
         """The text's beside ours, where these are one table; those of ours that have one title are."""
-        labels = {**self.held.study.labels, **{level: name for one in table.ours for level, name in one.labels.items()}}
+        labels = {**self.held.study.labels, **{level: name for our in table.ours for level, name in our.labels.items()}}
         grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
         drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
         if theirs and drawn and drawn[0][1] and not drawn[0][0]:
@@ -247,9 +249,9 @@ class Making:
             yield f"Not measured yet. {command}."
             return
         lines = ["| access | past the file cache, MB/s | through it, MB/s | through / past |", "|---|---|---|---|"]
-        for one in disk_test.accesses(recording):
-            ratio = f"{shown(one.absorbed).text} ×" if one.absorbed else "–"
-            lines.append(f"| {one.name} | {shown(one.past).text} | {shown(one.through).text} | {ratio} |")
+        for access in disk_test.accesses(recording):
+            ratio = f"{shown(access.absorbed).text} ×" if access.absorbed else "–"
+            lines.append(f"| {access.name} | {shown(access.past).text} | {shown(access.through).text} | {ratio} |")
         yield "Reads and writes of the drive alone, without a database:"
         yield "\n".join(lines)
         storage = "; ".join(layer_text(layer) for layer in recording.layers)
@@ -286,19 +288,21 @@ class Making:
         columns: list[Column] = []
         labels = CALLED | self.held.study.labels | ours.labels
         for table in found.tables:
-            lines = [one for one in table.lines if fits(one.levels, ours.where)]
+            lines = [line for line in table.lines if fits(line.levels, ours.where)]
             if not lines:
                 continue  # a workload of others
-            across = [*dict.fromkeys(one.levels.get(ours.columns, "") for one in lines)] if ours.columns else [""]
+            across = [*dict.fromkeys(line.levels.get(ours.columns, "") for line in lines)] if ours.columns else [""]
             across = [one for one in across if one != NOT_APPLICABLE] or across
             for level in across:
                 among = [
-                    one for one in lines if not ours.columns or one.levels.get(ours.columns) in (level, NOT_APPLICABLE)
+                    line
+                    for line in lines
+                    if not ours.columns or line.levels.get(ours.columns) in (level, NOT_APPLICABLE)
                 ]
                 for name in ours.figures:
                     figure = _figure(name)
                     cells = {
-                        one.levels.get(ours.rows, ""): figure.of(At(one, among, table, found)) for one in among
+                        line.levels.get(ours.rows, ""): figure.of(At(line, among, table, found)) for line in among
                     }  # fmt: skip
                     part = [labels.get(level, level)] if level else []
                     heading = ", ".join([*part, figure.called(found)])
@@ -455,12 +459,14 @@ class Making:
         }
         if machines:
             yield "## The machine and the engines"
-            yield "\n".join(f"- {one}" for one in [*machines, *engines])
+            yield "\n".join(f"- {machine}" for machine in [*machines, *engines])
             yield "Other programs may have been at work on the machine; cells were interleaved and shuffled."
 
 
 def _part(journal: Journal, where: Mapping[str, str | list[str]]) -> Journal:
-    return journal.model_copy(update={"recordings": [one for one in journal.recordings if fits(one.levels, where)]})
+    return journal.model_copy(
+        update={"recordings": [recording for recording in journal.recordings if fits(recording.levels, where)]}
+    )
 
 
 @dataclass(frozen=True)
@@ -532,7 +538,7 @@ def _beside(theirs: Published, ours: Sequence[Column], labels: Mapping[str, str]
     """A row for each of the text's and of ours; the text's columns first."""
     rows = [*theirs.rows, *(row for column in ours for row in column.cells if row not in theirs.rows)]
     unit = f", {theirs.unit}" if theirs.unit else ""
-    heads = ["", *("the text" if one == AS_SAID else f"text: {one}{unit}" for one in theirs.columns)]
+    heads = ["", *("the text" if column == AS_SAID else f"text: {column}{unit}" for column in theirs.columns)]
     heads += [f"here: {column.heading}" for column in ours]
     lines = [[labels.get(row, row), *(_figure_text(f) for f in theirs.rows.get(row, ["–"] * len(theirs.columns))),
               *(column.cells[row].text if row in column.cells else "–" for column in ours)]

@@ -129,17 +129,19 @@ def _lost_states(journal: Journal, explored: Sequence[Explored]) -> list[LostSta
         for _, _, outcome, _ in line.states:
             if line.outcomes[outcome].verdict == "lost":
                 ends[line.cell].append(line.outcomes[outcome].checks)
-    return [_wrong(one.levels, ends[one.cell]) for one in journal.recordings if ends.get(one.cell)]
+    return [
+        _wrong(recording.levels, ends[recording.cell]) for recording in journal.recordings if ends.get(recording.cell)
+    ]
 
 
 def _wrong(levels: Mapping[str, str], ends: Sequence[Mapping[str, Verdict]]) -> LostStates:
     def lost(checks: Mapping[str, Verdict], *names: str) -> bool:
         return any(checks.get(name) == "lost" for name in names)
 
-    unreadable = [one for one in ends if lost(one, "file-system-mounts", "engine-starts", "engine-reads-its-data")]
-    readable = [one for one in ends if one not in unreadable]
-    noticed = [one for one in readable if lost(one, "engine-check-holds")]
-    missing = [one for one in readable if lost(one, "acknowledged-commits-are-there")]
+    unreadable = [end for end in ends if lost(end, "file-system-mounts", "engine-starts", "engine-reads-its-data")]
+    readable = [end for end in ends if end not in unreadable]
+    noticed = [end for end in readable if lost(end, "engine-check-holds")]
+    missing = [end for end in readable if lost(end, "acknowledged-commits-are-there")]
     unnoticed = len(readable) - len(noticed)
     return LostStates(levels, len(ends), len(missing), len(unreadable), len(noticed), unnoticed)
 

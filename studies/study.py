@@ -110,7 +110,7 @@ class Table(Part):
     @property
     def used(self) -> list[str]:
         """The experiments of which it shows something, each once."""
-        shown = [*(one.experiment for one in self.ours), *(one.experiment for one in self.report)]
+        shown = [*(our.experiment for our in self.ours), *(one.experiment for one in self.report)]
         return [*dict.fromkeys([*shown, *([self.picture.experiment] if self.picture else [])])]
 
 

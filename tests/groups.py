@@ -46,5 +46,9 @@ def _group(item: pytest.Item) -> str:
 def _shares(item: pytest.Item) -> bool:
     """Whether a fixture of the test's own file serves several tests."""
     manager = item.session._fixturemanager
-    found = [one for name in getattr(item, "fixturenames", ()) for one in manager.getfixturedefs(name, item) or ()]
+    found = [
+        getfixturedef
+        for name in getattr(item, "fixturenames", ())
+        for getfixturedef in manager.getfixturedefs(name, item) or ()
+    ]
     return any(one.scope == "module" for one in found)

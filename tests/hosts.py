@@ -62,11 +62,11 @@ class SshHost:
 
     def at_work(self) -> dict[int, str]:
         """What runs there beside the daemon that the host is reached by."""
-        return {pid: line for pid, line in self.processes().items() if not any(one in line for one in DAEMONS)}
+        return {pid: line for pid, line in self.processes().items() if not any(daemon in line for daemon in DAEMONS)}
 
     def enter(self, *command: str | Path) -> str:
         """Run ``command`` there, and see the file systems that are mounted there."""
-        daemon = next(pid for pid, line in self.processes().items() if any(one in line for one in DAEMONS))
+        daemon = next(pid for pid, line in self.processes().items() if any(daemon in line for daemon in DAEMONS))
         return run("nsenter", f"--target={daemon}", "--net", "--mount", *command)
 
     def signal(self, number: signal.Signals) -> None:

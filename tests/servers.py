@@ -8,9 +8,9 @@ from pathlib import Path
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
-from acidtest.engine.firebird.target import FirebirdTarget
-from acidtest.engine.mysql.target import MysqlTarget
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.firebird.engine import FirebirdTarget
+from acidtest.engine.mysql.instance import MysqlTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import Inspection, Job, Settings
 from acidtest.place import Ledger

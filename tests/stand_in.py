@@ -73,7 +73,7 @@ class StandIn:
             "--time", "--boottime", str(-int(up_s)), "--",
             "sh", "-c", BOOT, "boot", *self.command,
         ]  # fmt: skip
-        [device] = [one.source for one in mounts_now() if one.point == self.mounted]
+        [device] = [mount.source for mount in mounts_now() if mount.point == self.mounted]
         environment = {**os.environ, "ACIDTEST_HOME": str(home), "DISK": self.mounted, "BOOT_ID": str(at / "boot_id")}
         environment["DEVICE"] = device
         home.mkdir(exist_ok=True)

@@ -77,7 +77,7 @@ def speaks_only_of(rule: str, severity: str, wrong: list[Kit], right: list[Kit],
 
 
 def _found(rule: str, files: Kit, at: Path) -> list[str]:
-    found = [one for one in judge.of_bench(read(at, files)) if one.rule.name == rule]
+    found = [finding for finding in judge.of_bench(read(at, files)) if finding.rule.name == rule]
     assert {seen.file for one in found for seen in one.evidence} <= files.keys()
     return [one.severity for one in found]
 

@@ -31,4 +31,4 @@ def read(at: Path, files: Mapping[str, str]) -> Bench:
 
 def found(at: Path, files: dict[str, str]) -> dict[str, str]:
     """The findings of a kit: their sentences by rule."""
-    return {one.rule.name: one.text for one in judge.of_bench(read(at, files))}
+    return {finding.rule.name: finding.text for finding in judge.of_bench(read(at, files))}

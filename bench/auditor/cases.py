@@ -109,5 +109,5 @@ def file_of(where: str) -> str:
 
 def is_at(file: str, wheres: list[str]) -> bool:
     """Whether a file is one of those named, or below a folder that is."""
-    named = [file_of(one) for one in wheres]
+    named = [file_of(where) for where in wheres]
     return any(file == one or file.startswith(f"{one}/") or ("*" in one and fnmatchcase(file, one)) for one in named)

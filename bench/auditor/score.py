@@ -65,7 +65,7 @@ class Answer:
 def score(case: Case, answer: Answer) -> Score:
     """A demand is met by a finding of its rule, at one of its places. A rule that the case demands is never false."""
     findings = answer.findings
-    met = [one for one in case.demand if any(said.is_of(one.rules, one.where) for said in findings)]
+    met = [demand for demand in case.demand if any(said.is_of(demand.rules, demand.where) for said in findings)]
     false: list[Said] = []
     severer: list[Said] = []
     for said in findings:
@@ -84,7 +84,7 @@ def score(case: Case, answer: Answer) -> Score:
         admitted = [one for one in admitted if any(is_at(file, [one]) for file in told)]
     return Score(
         met=tuple(met),
-        missed=tuple(one for one in case.demand if one not in met),
+        missed=tuple(demand for demand in case.demand if demand not in met),
         false=tuple(false),
         severer=tuple(severer),
         understood=tuple(known),
@@ -99,7 +99,7 @@ def _rank(severity: Severity) -> int:
 
 def _allowed(case: Case, said: Said) -> Severity | None:
     """The worst severity at which somebody demands or accepts it; None where nobody does."""
-    allowed = [one.severity for one in case.demand if said.rule in one.rules]
+    allowed = [demand.severity for demand in case.demand if said.rule in demand.rules]
     allowed += [one.severity for one in case.accept if said.is_of([one.rule], one.where)]
     return min(allowed, key=_rank, default=None)
 

@@ -112,11 +112,11 @@ def watched(database: Path, commits: int) -> dict[str, Any]:
         if not (call := CALL.match(line)):
             continue
         name = call[1]
-        first = next((unhex(one) for one in re.findall(r'"([^"]*)"', line)), b"")
+        first = next((unhex(match) for match in re.findall(r'"([^"]*)"', line)), b"")
         if name == "write" and first in (BETWEEN, DONE):
             between = first == DONE
             returned += first == DONE
-        path = next((unhex(one) for one in PATH.findall(line)), b"")
+        path = next((unhex(match) for match in PATH.findall(line)), b"")
         if name == "openat" and first == bytes(database):
             is_synchronous = "O_DSYNC" in line or "O_SYNC" in line
         if path != bytes(database) or name in ("openat", "write") or returned == 0 or between:

@@ -93,8 +93,10 @@ class Problems:
         errors = tuple(self._errors.values())
         if len(errors) == 1:
             return errors[0]
-        lines = [line for one in errors for line in (one.message, f"  {one.remedy}" if one.remedy else "") if line]
-        lacks = all(isinstance(one, MachineLacks) for one in errors)
+        lines = [
+            line for error in errors for line in (error.message, f"  {error.remedy}" if error.remedy else "") if line
+        ]
+        lacks = all(isinstance(error, MachineLacks) for error in errors)
         whole = (MachineLacks if lacks else BadInput)("\n".join([*lines, counted(len(errors), "error")]))
         whole.problems = errors
         return whole

@@ -297,7 +297,7 @@ FIREBIRD_CLASSIC_BUFFERS = (256, 2048)  # its default, and where copies of pages
 
 # By name, in the order in which they are told.
 FAMILIES: Mapping[str, Family] = {family.name: family for family in (SQLITE, FIREBIRD, POSTGRESQL, MYSQL)}
-PRODUCTS: Mapping[str, Product] = {one.name: one for family in FAMILIES.values() for one in family.products}
+PRODUCTS: Mapping[str, Product] = {product.name: product for family in FAMILIES.values() for product in family.products}
 # Those that have servers by URL.
 SERVERS: Mapping[str, Family] = {name: family for name, family in FAMILIES.items() if family.server_port is not None}
 

@@ -249,7 +249,9 @@ FILESYSTEMS: dict[str, FileSystem] = {
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 NAMES = frozenset((*FILESYSTEMS, *IN_MEMORY, "zfs", "ntfs", "refs", "apfs"))
 # Mount options with which nothing is flushed, on one file system or another; "volatile" is overlay's.
-WITHOUT_FLUSHES = frozenset((*(o for one in FILESYSTEMS.values() for o in one.without_flushes), "volatile"))
+WITHOUT_FLUSHES = frozenset(
+    (*(o for filesystem in FILESYSTEMS.values() for o in filesystem.without_flushes), "volatile")
+)
 
 
 def flushes_each_write(filesystem: str, mount_options: str) -> bool:

@@ -149,12 +149,12 @@ def wording(finding: Finding) -> tuple[str, str]:
 
 def together(alike: Sequence[Finding]) -> Finding:
     """One finding for several of a kind: "21 to 69%". What each of them said is evidence."""
-    first, texts = alike[0], list(dict.fromkeys(one.text for one in alike))
+    first, texts = alike[0], list(dict.fromkeys(finding.text for finding in alike))
     if len(texts) == 1:
         return first
     figures = zip(*(_FIGURE.findall(text) for text in texts), strict=True)
     spans = iter([_span(sorted(set(of), key=lambda figure: float(figure.replace(",", "")))) for of in figures])
-    evidence = dict.fromkeys([*map(Evidence, texts), *(said for one in alike for said in one.evidence)])
+    evidence = dict.fromkeys([*map(Evidence, texts), *(said for finding in alike for said in finding.evidence)])
     return replace(first, text=_FIGURE.sub(lambda _: next(spans), first.text), evidence=tuple(evidence))
 
 
@@ -186,9 +186,9 @@ def rules_of(*packages: ModuleType) -> tuple[Rule[Any], ...]:
     by_name: dict[tuple[str, type], Rule[Any]] = {}  # rows of ours and benchmarks may share a name
     for package in packages:
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            for one in vars(importlib.import_module(module.name)).values():
-                if isinstance(one, Rule):
-                    assert by_name.setdefault((one.name, one.over), one) is one, f"two rules are called {one.name}"
+            for var in vars(importlib.import_module(module.name)).values():
+                if isinstance(var, Rule):
+                    assert by_name.setdefault((var.name, var.over), var) is var, f"two rules are called {var.name}"
     return tuple(sorted(by_name.values(), key=lambda one: (SEVERITIES.index(one.severity), one.name)))
 
 

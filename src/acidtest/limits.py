@@ -55,7 +55,7 @@ class Limit:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of transactions that it names."""
-        return tuple(dict.fromkeys(one.kind for one in self.clauses if one.kind))
+        return tuple(dict.fromkeys(clause.kind for clause in self.clauses if clause.kind))
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.clauses))
@@ -76,10 +76,10 @@ def limit_of(text: str) -> Limit:
     if len(clauses) > CLAUSES_MAX:
         raise BadInput(f"the limit joins more than {CLAUSES_MAX} limits", "leave some out")
     seen: set[str] = set()
-    for one in clauses:
-        if one.figure in seen:
-            raise BadInput(f"{one.figure} stands twice", "leave the weaker one out")
-        seen.add(one.figure)
+    for clause in clauses:
+        if clause.figure in seen:
+            raise BadInput(f"{clause.figure} stands twice", "leave the weaker one out")
+        seen.add(clause.figure)
     return Limit(tuple(clauses))
 
 

@@ -93,7 +93,7 @@ def of(engine: str | None) -> Engine:
                 one["name"], tuple(defaults), until, one.get("note", False), one.get("means", ""), oldest
             )
     words = ("neutral", "names", "idle")
-    neutral, names, idle = (re.compile("".join(both.get(one, "").split()) or r"(?!)") for one in words)
+    neutral, names, idle = (re.compile("".join(both.get(word, "").split()) or r"(?!)") for word in words)
     return Engine(known, neutral, names, idle, units)
 
 

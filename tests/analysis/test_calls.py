@@ -81,7 +81,7 @@ def test_a_disks_log_is_put_beside_the_calls() -> None:
         (2_000_000, "flush", None, None),
     ]
     both = joined(typical, logged)
-    assert [(one.layer, one.what, one.at_us) for one in both.lines] == [
+    assert [(line.layer, line.what, line.at_us) for line in both.lines] == [
         ("device", "write", 20.0),
         ("call", "fsync", 50.0),
         ("device", "flush", 55.0),

@@ -71,7 +71,7 @@ def test_the_figures_stand_in_the_text_and_the_worst_first() -> None:
     told = statistics(
         table("small", fill_percent=30.0, bytes=10_000_000), table("large", fill_percent=40.0, bytes=900_000_000)
     )
-    assert [(one.where, one.text) for one in database.low_fill(told)] == [
+    assert [(unusual.where, unusual.text) for unusual in database.low_fill(told)] == [
         ("table large", "its pages are 40 % full (900.0 MB)"),
         ("table small", "its pages are 30 % full (10.0 MB)"),
     ]
@@ -86,7 +86,7 @@ def test_an_index_that_gets_deeper_is_told_with_the_sizes_between_which_it_does(
     sizes = [
         StatisticsAt(size, statistics(index("a", depth=a), index("b", depth=b))) for size, (a, b) in depths.items()
     ]
-    assert [(one.where, one.text) for one in database.deeper(StatisticsBySize("sqlite", tuple(sizes)))] == [
+    assert [(unusual.where, unusual.text) for unusual in database.deeper(StatisticsBySize("sqlite", tuple(sizes)))] == [
         ("index a of t", "depth 2 at 2 GB, 3 at 4 GB"),
         ("index b of t", "depth 3 at 4 GB, 4 at 8 GB"),
     ]
@@ -105,7 +105,7 @@ def test_rows_of_several_sizes_are_one_database_each_combination_of_the_others()
     small, large = statistics(bytes=1), statistics(bytes=2)
     rows = [row("a", "1 GB", small), row("a", "2 GB", None), row("a", "4 GB", large), row("b", "1 GB", large)]
     found = database.by_size(rows)
-    assert [(one.name, [(at.size, at.statistics.bytes) for at in one.sizes]) for one in found] == [
+    assert [(size.name, [(at.size, at.statistics.bytes) for at in size.sizes]) for size in found] == [
         ("tpcc, a, drive", [("1 GB", 1), ("4 GB", 2)]),
         ("tpcc, b, drive", [("1 GB", 2)]),
     ]

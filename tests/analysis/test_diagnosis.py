@@ -37,7 +37,7 @@ PROBED = Probed(
 def ran(configuration: str, each_us: float, workload: str = "commits", level: str = "drive", flushes: float = 2) -> Ran:
     spread = (0.98, 0.99, 1.0, 1.01, 1.02)
     times = [each_us * one for one in spread]
-    return Ran(workload, configuration, level, [1e6 / one for one in times], times, [flushes] * 5, [0.9] * 5)
+    return Ran(workload, configuration, level, [1e6 / time for time in times], times, [flushes] * 5, [0.9] * 5)
 
 
 WHOLE = Figures(
@@ -51,12 +51,12 @@ WHOLE = Figures(
 
 
 def of(answer: Answer, name: Name) -> Bottleneck:
-    return next(one for one in answer.bottlenecks if one.name == name)
+    return next(bottleneck for bottleneck in answer.bottlenecks if bottleneck.name == name)
 
 
 def test_nothing_is_known_of_nothing() -> None:
     answer = diagnose(Figures(Sizes(16 * GB), why={"the drive's flush": "No PLACE."}))
-    assert {one.standing for one in answer.bottlenecks} == {"not looked at"}
+    assert {bottleneck.standing for bottleneck in answer.bottlenecks} == {"not looked at"}
     assert of(answer, "the drive's flush").says == "No PLACE."
     assert answer.headline == "Too little could be looked at for an answer."
 
@@ -65,7 +65,7 @@ def test_a_commit_that_waits_for_its_flushes() -> None:
     found = of(diagnose(WHOLE), "the drive's flush")
     assert found.standing == "likely"
     assert "0.82 times" in found.says
-    assert any("490 times a second" in one for one in found.figures)
+    assert any("490 times a second" in figure for figure in found.figures)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_commits_that_are_made_to_wait_are_held_against_those_that_do_not(each_u
     rate = "400" if each_us == 2_500 else "20"
     said = f"With Forced Writes on the rate of commits is {rate} a second; as it was found it is 50,000, which is"
     assert said in found.says
-    assert any("found-durable: flushes of the device for each commit: 2" in one for one in found.figures)
+    assert any("found-durable: flushes of the device for each commit: 2" in figure for figure in found.figures)
     (waited,) = answer.waited
     assert waited.ratio.median == pytest.approx(each_us / 20, rel=0.05) and waited.ratio.interval
 
@@ -109,7 +109,7 @@ def test_a_mean_far_above_the_median_is_told_beside_it() -> None:
     uneven = replace(ran("found", 25, level="os"), rates=[4_460] * 5)
     figures = of(diagnose(replace(WHOLE, ran=(uneven,))), "the drive's flush").figures
     assert "a commit, median: 25 µs (24.5 – 25.5)" in figures
-    assert any("mean (of which the rate is): 224 µs, 9 times the median" in one for one in figures)
+    assert any("mean (of which the rate is): 224 µs, 9 times the median" in figure for figure in figures)
     even = of(diagnose(WHOLE), "the drive's flush").figures
     assert not any("mean" in one for one in even)
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_told_is_told_with_its_row() -> None:
     few = replace(ran("found", 500), rates=[1, 2, 3])
     told = of(diagnose(replace(WHOLE, ran=(few, ran(REFERENCE, 250)))), "the configuration")
     assert "it cannot be told of commits, found." in told.says
-    (row,) = [one for one in told.figures if "cannot tell" in one]
+    (row,) = [figure for figure in told.figures if "cannot tell" in figure]
     assert row.startswith("commits, found: ") and row.endswith(")") and "cannot tell (" in row
 
 
@@ -241,10 +241,10 @@ figures = st.builds(
 @given(figures)
 def test_every_bottleneck_has_its_standing_once(some: Figures) -> None:
     answer = diagnose(some)
-    assert sorted(one.name for one in answer.bottlenecks) == sorted(get_args(Name))
-    places = [STANDINGS.index(one.standing) for one in answer.bottlenecks]
+    assert sorted(bottleneck.name for bottleneck in answer.bottlenecks) == sorted(get_args(Name))
+    places = [STANDINGS.index(bottleneck.standing) for bottleneck in answer.bottlenecks]
     assert all(one <= other for one, other in pairwise(places))
-    assert all(one.says for one in answer.bottlenecks)
+    assert all(bottleneck.says for bottleneck in answer.bottlenecks)
     assert answer.headline.endswith(".")
 
 
@@ -252,10 +252,10 @@ def test_every_bottleneck_has_its_standing_once(some: Figures) -> None:
 @given(figures)
 def test_what_decides_has_a_threshold_and_a_source(some: Figures) -> None:
     listed = {"the engine's log", "the database inside"}
-    for one in diagnose(some).bottlenecks:
-        if one.standing in ("likely", "unlikely") and one.name not in listed:
-            assert one.threshold
-            assert one.source
+    for bottleneck in diagnose(some).bottlenecks:
+        if bottleneck.standing in ("likely", "unlikely") and bottleneck.name not in listed:
+            assert bottleneck.threshold
+            assert bottleneck.source
 
 
 @settings(max_examples=60, deadline=None)
@@ -271,7 +271,7 @@ def test_what_is_missing_is_never_taken_for_good(some: Figures) -> None:
         processor=None,
         sizes=replace(some.sizes, database=None),
     )
-    assert {one.standing for one in diagnose(bare).bottlenecks} == {"not looked at"}
+    assert {bottleneck.standing for bottleneck in diagnose(bare).bottlenecks} == {"not looked at"}
     without = diagnose(replace(some, probed=None))
     assert of(without, "the drive's flush").standing == "not looked at"
 
@@ -305,7 +305,7 @@ def test_a_machine_that_is_slower_in_everything_has_the_same_answer_but_of_its_d
     some: Figures, factor: float
 ) -> None:
     def slower(values: object) -> list[float]:
-        return [one * factor for one in values]  # type: ignore[attr-defined]
+        return [value * factor for value in values]  # type: ignore[attr-defined]
 
     probed = some.probed and Probed(
         some.probed.verdict, *map(slower, (some.probed.flush_us, some.probed.overwrite_us, some.probed.append_us))
@@ -316,8 +316,10 @@ def test_a_machine_that_is_slower_in_everything_has_the_same_answer_but_of_its_d
         ran=[replace(one, rates=[r / factor for r in one.rates], commit_us=slower(one.commit_us)) for one in some.ran],
     )
     before, after = diagnose(some), diagnose(all_slower)
-    standings = [{one.name: one.standing for one in answer.bottlenecks} for answer in (before, after)]
-    flush = {one.pop("the drive's flush") for one in standings}
+    standings = [
+        {bottleneck.name: bottleneck.standing for bottleneck in answer.bottlenecks} for answer in (before, after)
+    ]
+    flush = {standing.pop("the drive's flush") for standing in standings}
     assert standings[0] == standings[1]
     assert len(flush) == 1 or flush == {"likely", "unlikely"}  # a drive is held against others, by its time of a flush
 
@@ -369,7 +371,7 @@ def test_what_puts_data_at_risk_is_said_first() -> None:
 @pytest.mark.parametrize(("stolen", "standing"), [(0.0, "cannot tell"), (0.04, "cannot tell"), (0.3, "possible")])
 def test_what_the_host_takes_of_the_processors(stolen: float, standing: str) -> None:
     found = of(diagnose(replace(WHOLE, processor=Processor(60.0, stolen))), "the processor")
-    assert found.standing == standing and any("60 MB a second" in one for one in found.figures)
+    assert found.standing == standing and any("60 MB a second" in figure for figure in found.figures)
 
 
 @pytest.mark.parametrize(("database", "said"), [(30_000_000, "is larger than the cache"), (200_000, "was not tried")])

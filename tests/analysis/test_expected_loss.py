@@ -216,7 +216,7 @@ def test_of_crash_states_each_that_lost_is_a_loss(durability: str, damaged: int 
 def test_the_worst_of_a_combination_is_one_that_was_not_announced() -> None:
     many, broken = cut("lost", lost=40, damage=[]), cut("lost", lost=1, damage=["the database is broken"])
     cuts = [cut_of("sqlite", "os", what) for what in (many, broken, many, cut())]
-    (row,) = survivals(one.model_copy(update={"repetition": n, "cell": f"c#{n}"}) for n, one in enumerate(cuts, 1))
+    (row,) = survivals(cut.model_copy(update={"repetition": n, "cell": f"c#{n}"}) for n, cut in enumerate(cuts, 1))
     assert (row.lost, row.losses_announced, row.losses_unannounced, row.said) == (3, 2, 1, "lost")
     assert row.witness is not None
     assert row.witness.repetition == 2

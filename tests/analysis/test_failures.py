@@ -95,7 +95,7 @@ def test_a_mode_has_one_price_and_an_outcome_for_each_failure() -> None:
     assert synchronous.outcomes["lost-disk"].survived == 2
     assert "fails" not in synchronous.levels
     assert replication(journal()).heads[0] == "replication"  # the mode says it all
-    assert worths([one for one in journal().recordings if one.levels["mode"] == "none"]) == []
+    assert worths([recording for recording in journal().recordings if recording.levels["mode"] == "none"]) == []
 
 
 def test_where_either_of_two_goes_on_both_are_told() -> None:

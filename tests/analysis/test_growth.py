@@ -60,7 +60,7 @@ def series(
 
 def logs(curve: Curve, sizes: int, noise: float, seed: int, repetitions: int = 3) -> tuple[Floats, Floats]:
     points = series(curve, sizes, noise, repetitions, seed).points
-    return np.log2([one.bytes / GB for one in points]), np.log([np.median(one.rates) for one in points])
+    return np.log2([point.bytes / GB for point in points]), np.log([np.median(point.rates) for point in points])
 
 
 def test_the_published_series_has_no_knee_at_memory_size() -> None:
@@ -150,7 +150,7 @@ def test_a_step_in_either_direction_is_told_and_is_no_knee(leaves: float) -> Non
     if answer.step is not None:  # beside a step down a cliff may fit as well
         assert answer.per_doubling is not None
         assert leaves < 1 or answer.per_doubling.value == pytest.approx(1 - 2**-0.1, abs=0.01)
-        (said,) = [one for one in sentences(answer) if "the rate steps" in one]
+        (said,) = [sentence for sentence in sentences(answer) if "the rate steps" in sentence]
         assert ("steps up" in said) == (leaves > 1)
     assert answer.step is not None or leaves < 1
 
@@ -262,8 +262,8 @@ def test_a_loss_without_reads_is_none_of_the_cache(reads: bool) -> None:
     (other,) = (model for model in answer.models if model.name == "power")
     assert ((misses.forecast_error or 0) < (other.forecast_error or 0)) == reads
     assert misses.plausible == reads
-    told = [one for one in sentences(answer) if one.startswith("A transaction reads ")]
-    assert [" 0.25 times at 16 GB." in one for one in told] == [not reads]
+    told = [sentence for sentence in sentences(answer) if sentence.startswith("A transaction reads ")]
+    assert [" 0.25 times at 16 GB." in sentence for sentence in told] == [not reads]
 
 
 def test_reads_of_some_sizes_alone_are_not_used() -> None:
@@ -272,7 +272,7 @@ def test_reads_of_some_sizes_alone_are_not_used() -> None:
     for points in ((first, *made.points[1:]), (first, made.points[0], *made.points[1:])):
         answer = analyse(replace(made, points=points))
         assert answer.sizes[-1].reads is None
-        assert not any(one.startswith("A transaction reads ") for one in sentences(answer))
+        assert not any(sentence.startswith("A transaction reads ") for sentence in sentences(answer))
         (misses,) = (model for model in answer.models if model.name == "cache misses")
         assert misses.fit.curve.measured is None
     assert analyse(replace(made, points=(first, made.points[0], *made.points[1:]))).sizes[0].reads is None
@@ -291,7 +291,7 @@ def test_curves_are_recovered(curve: object, name: str, value: float) -> None:
 
 def test_five_repetitions_give_the_house_s_interval_of_the_loss() -> None:
     answer = analyse(series(SMOOTH["power"], 6, 0.02, repetitions=5))
-    assert all(one.rate.interval is not None for one in answer.sizes)
+    assert all(size.rate.interval is not None for size in answer.sizes)
     assert answer.loss is not None
     assert answer.loss.interval is not None
     assert answer.loss.interval.low < 1 - 16**-0.2 < answer.loss.interval.high
@@ -310,7 +310,7 @@ points = st.builds(
 @given(st.lists(points, min_size=1, max_size=9), st.floats(1, 1e18))
 def test_any_series_gets_an_answer_in_words(found: list[SizePoint], size: float) -> None:
     answer = analyse(Series("any", tuple(found), (Landmark(MEMORY, 16 * GB),)))
-    assert [one.bytes for one in answer.sizes] == sorted({one.bytes for one in found})
+    assert [size.bytes for size in answer.sizes] == sorted({size_point.bytes for size_point in found})
     prediction = answer.predict(size)
     assert (prediction.rate is None) == (prediction.refused is not None)
     if prediction.interval is not None and prediction.rate is not None:

@@ -104,7 +104,7 @@ def test_what_was_measured_stands_beside_the_forecast() -> None:
     assert said.scores[0].startswith("Of sizes held out, foretold before they were loaded: 1 of 1 measured figures lie")
     assert said.as_json()["forecasts"]["held_out"]["held"] == 1
     # A size that was held out is not looked back at: it has its forecast.
-    assert 12 * GB not in {one.bytes for one in said.looked_back.forecasts}
+    assert 12 * GB not in {forecast.bytes for forecast in said.looked_back.forecasts}
 
 
 @pytest.mark.parametrize(("hits", "of"), [(0, 1), (0, 12), (7, 9), (19, 20), (40, 40)])

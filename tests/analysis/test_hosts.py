@@ -67,7 +67,7 @@ def test_the_finding_is_of_a_pool_alone() -> None:
 def test_one_host_tells_nothing_of_others() -> None:
     alone = measured(1, of_host=0.0, count=1)
     assert (alone.between_percent, alone.p, alone.differ) == (None, None, False)
-    assert [one.relative for one in alone.hosts] == [None]
+    assert [host.relative for host in alone.hosts] == [None]
 
 
 def test_a_run_without_a_fleet_has_no_hosts() -> None:

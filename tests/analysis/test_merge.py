@@ -67,8 +67,8 @@ def test_the_seconds_of_the_parts_are_those_of_one_rig(
     parts: list[list[tuple[int, int, str]]], measured_s: float
 ) -> None:
     whole = series([shared(list(itertools.chain(*parts)))], 2.5, measured_s)
-    assert series([shared(one) for one in parts], 2.5, measured_s) == whole
-    kept = [one for one in itertools.chain(*parts) if one[2] == "commit"]
+    assert series([shared(part) for part in parts], 2.5, measured_s) == whole
+    kept = [part for part in itertools.chain(*parts) if part[2] == "commit"]
     assert sum(one.committed for one in whole) == len(kept)
     assert [one.at_s for one in whole[:4]] == [-2.5, -2.0, -1.0, 0.0]
 
@@ -87,7 +87,7 @@ def test_counts_kinds_and_arrivals_are_added() -> None:
     two = part([7], arrivals=arrivals(3), kinds=kinds(2.0), counts=factory.counts(committed=1, conflicts=2, busy=2))
     whole = together([one, two])
     assert (whole.counts.committed, whole.counts.errors, whole.counts.conflicts) == (3, 1, 2)
-    assert {one.class_: one.count for one in whole.counts.classes} == {"other": 1, "busy": 2}
+    assert {class_.class_: class_.count for class_ in whole.counts.classes} == {"other": 1, "busy": 2}
     assert whole.arrivals is not None
     assert (whole.arrivals.scheduled, whole.arrivals.late, whole.arrivals.unfinished_wait_ms_max) == (20, 4, 3.0)
     assert whole.arrivals.lateness is not None

@@ -45,7 +45,7 @@ def test_a_difference_of_the_size_told_is_found_in_four_of_five(n: int, m: int, 
 def test_the_shift_grows_with_the_family_and_falls_with_the_repetitions() -> None:
     shifts = [power.rank_shift(n, n, ALPHA / family, mann_whitney_p) for n, family in ((8, 1), (5, 1), (5, 6))]
     assert None not in shifts
-    assert shifts == sorted(shifts, key=lambda one: one or 0.0)
+    assert shifts == sorted(shifts, key=lambda shift: shift or 0.0)
     assert power.rank_shift(5, 5, ALPHA / 7, mann_whitney_p) is None
     assert power.rank_shift(3, 3, ALPHA, mann_whitney_p) is None
 
@@ -98,7 +98,7 @@ def test_a_knee_of_the_size_told_is_found_in_four_of_five(sizes: int, noise: flo
     for left in (told, LEFT[LEFT.index(told) - 1]):
         true = math.log(left) * np.maximum(x - at, 0)
         knees = [find(x, true + rng.normal(0, noise, sizes)) for _ in range(series)]
-        shown[left] = sum(one is not None and one.p <= ALPHA for one in knees)
+        shown[left] = sum(knee is not None and knee.p <= ALPHA for knee in knees)
     assert shown[told] >= scipy.stats.binom.ppf(0.001, series, power.POWER)
     assert min(shown.values()) <= scipy.stats.binom.ppf(0.999, series, power.POWER)
 

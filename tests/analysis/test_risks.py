@@ -32,7 +32,7 @@ def row(engine: str, durability: str, *, kind: str = "commits", source: str = ""
 
 def found(*recordings: list[Recording], cuts: list[Recording] | None = None) -> list[tuple[str, tuple[str, ...], str]]:
     risks = _risks(*recordings, cuts=cuts)
-    return [(one.level, one.engines, one.risk.lost if one.risk else "?") for one in risks]
+    return [(risk.level, risk.engines, risk.risk.lost if risk.risk else "?") for risk in risks]
 
 
 def _risks(*recordings: list[Recording], cuts: list[Recording] | None = None) -> list[LevelRisk]:
@@ -71,7 +71,7 @@ def test_the_settings_in_force_decide_and_name_the_rows() -> None:
     fast, safe = (row("mysql-5.5", "drive", innodb_doublewrite=value) for value in ("false", "true"))
     held = journal([*fast, *safe])
     risks = level_risks(rows(held.header, held.recordings))
-    assert [(one.engines, one.risk and one.risk.breaks) for one in risks] == [
+    assert [(risk.engines, risk.risk and risk.risk.breaks) for risk in risks] == [
         (("mysql-5.5 (innodb_doublewrite false)",), "where the drive can tear a page"),
         (("mysql-5.5 (innodb_doublewrite true)",), ""),
     ]
@@ -83,7 +83,7 @@ def test_power_cuts_stand_with_the_engine_and_level_that_was_cut() -> None:
     cuts = [recording(levels, n, cut=cut("lost", lost=3)) for n in (1, 2)]
     held = journal([*row("sqlite", "drive"), *row("firebird-5.0", "drive"), *row("sqlite", "os")])
     risks = level_risks(rows(held.header, held.recordings), cuts)
-    was_cut = {(one.level, one.engines): [(c.cuts, c.lost) for c in one.cuts] for one in risks}
+    was_cut = {(risk.level, risk.engines): [(c.cuts, c.lost) for c in risk.cuts] for risk in risks}
     assert was_cut == {("os", ("sqlite",)): [], ("drive", ("sqlite",)): [(2, 2)], ("drive", ("firebird-5.0",)): []}
 
 
@@ -104,7 +104,7 @@ def test_the_mount_options_in_force_are_part_of_the_risk() -> None:
         )
         for one in row("firebird-5.0", "os", storage="ext4 sync")
     ]
-    risks = [(one.engines, one.risk.lost if one.risk else "?") for one in _risks(usual, flushed)]
+    risks = [(risk.engines, risk.risk.lost if risk.risk else "?") for risk in _risks(usual, flushed)]
     assert risks == [
         (("firebird-5.0 (storage ext4)",), "commits"),
         (("firebird-5.0 (storage ext4 sync)",), ""),

@@ -172,7 +172,7 @@ def test_a_lone_refusal_below_a_rate_that_holds_is_tried_again_and_set_aside(why
     found, _ = answered(curve)
     assert found.confirmed is not None
     assert 880 < found.confirmed.rate_per_s <= 900
-    (rate,) = [one for one in found.rates if one.aside]
+    (rate,) = [rate for rate in found.rates if rate.aside]
     assert (rate.rate_per_s, len(rate.taken), rate.clearly_holds) == (stalled[0], 2, True)
     assert unordered(found.rates) is None
 

@@ -28,7 +28,7 @@ def recorded(rates: list[float]) -> Recording:
 
 def test_seconds_in_a_row_are_one_stall_with_what_was_seen_then() -> None:
     found = stalls.of_recording(recorded([100, 100, 100, 100, 20, 10, 100, 100, 100, 40]))
-    assert [(one.at_s, one.length_s, one.commits_per_s, one.median_per_s) for one in found] == [
+    assert [(stall.at_s, stall.length_s, stall.commits_per_s, stall.median_per_s) for stall in found] == [
         (4.0, 2.0, 15.0, 100.0),
         (9.0, 1.0, 40.0, 100.0),
     ]
@@ -60,7 +60,7 @@ def staged(rates: list[float], *stages: tuple[float, float, float, float]) -> Re
 
 def test_each_stage_has_a_median_of_its_own() -> None:
     found = stalls.of_recording(staged([100.0] * 6 + [1000.0] * 5 + [400.0], (0, 6, 1, 1), (6, 6, 1, 1)))
-    assert [one.at_s for one in found] == [11.0]
+    assert [stall.at_s for stall in found] == [11.0]
 
 
 def test_a_stage_that_rises_is_not_stalled_where_little_was_due() -> None:
@@ -78,7 +78,7 @@ def test_the_warm_up_is_no_stall() -> None:
     assert recording.result is not None
     series = [one.model_copy(update={"at_s": one.at_s - 1}) for one in recording.result.series]
     early = recording.model_copy(update={"result": recording.result.model_copy(update={"series": series})})
-    assert [one.at_s for one in stalls.of_recording(recording)] == [0.0]
+    assert [stall.at_s for stall in stalls.of_recording(recording)] == [0.0]
     assert stalls.of_recording(early) == []
 
 

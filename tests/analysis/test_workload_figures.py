@@ -15,15 +15,15 @@ LEVELS = {"workload": "maintenance", "engine": "firebird-5.0", "durability": "dr
 def run(*seconds: float, flush_s: float | None = 0.5, workers: int | None = None, **changes: object) -> Maintenance:
     done = [
         OperationDone(
-            seconds=one, flush_s=flush_s, database_bytes=100_000_000, backup_bytes=60_000_000, workers=workers
+            seconds=second, flush_s=flush_s, database_bytes=100_000_000, backup_bytes=60_000_000, workers=workers
         )
-        for one in seconds
+        for second in seconds
     ]
     return Maintenance.model_validate({"operations": done, "before": None, "after": None} | changes)
 
 
 def row(*runs: Maintenance | None) -> Row:
-    done = [factory.recording(LEVELS, n, found=factory.result(), maintenance=one) for n, one in enumerate(runs, 1)]
+    done = [factory.recording(LEVELS, n, found=factory.result(), maintenance=run) for n, run in enumerate(runs, 1)]
     return Row(LEVELS, done, [], [])
 
 

@@ -126,7 +126,7 @@ def test_a_folder_of_a_commit_is_laid_out(snapshot: tuple[Path, str], tmp_path: 
     assert git is not None
     kit = tmp_path / "kit"
     assert snapshots.unpack(git, snapshot[1], "results", [], kit) == snapshots.Unpacked(3)
-    assert sorted(one.name for one in kit.iterdir()) == ["big.log", "latest", "été.txt"]
+    assert sorted(path.name for path in kit.iterdir()) == ["big.log", "latest", "été.txt"]
     assert (kit / "latest").read_bytes() == b"big\0" * 99
     assert snapshots.unpack(git, snapshot[1], "", ["README.md"], tmp_path / "one") == snapshots.Unpacked(1)
 
@@ -160,7 +160,7 @@ def test_each_benchmark_of_the_developed_half_is_well_formed() -> None:
     listed = cases.read(audit.LISTS / "developed")
     assert listed
     for name, case in listed.items():
-        assert not case.careful or not [one for one in case.demand if one.severity == "invalid"], name
+        assert not case.careful or not [demand for demand in case.demand if demand.severity == "invalid"], name
 
 
 def test_a_wrong_key_is_named(tmp_path: Path) -> None:

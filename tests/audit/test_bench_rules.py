@@ -45,11 +45,11 @@ def side(name: str = "a", of: str = "firebird 3.0.14", *parts: Any, **configured
         name=name,
         engine=engine,  # type: ignore[arg-type]
         version=version,
-        binaries=tuple(one for one in parts if isinstance(one, Binary)),
+        binaries=tuple(part for part in parts if isinstance(part, Binary)),
         configurations=(Configuration(Where(f"{name}.conf"), engine, "conf", values),),  # type: ignore[arg-type]
-        databases=tuple(one for one in parts if isinstance(one, Database)),
-        log=tuple(one for one in parts if isinstance(one, LogEntry)),
-        mounts=tuple(one for one in parts if isinstance(one, Mount)),
+        databases=tuple(part for part in parts if isinstance(part, Database)),
+        log=tuple(part for part in parts if isinstance(part, LogEntry)),
+        mounts=tuple(part for part in parts if isinstance(part, Mount)),
     )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def two(one: str, other: str, *, of: str = "", **configured: tuple[Any, Any]) ->
 def beside(of: str, **configured: tuple[Any, Any]) -> Bench:
     """Two configurations in one folder, as sides."""
     apart = two("", "", of=of, **configured)
-    return replace(apart, sides=[replace(one, name=one.configurations[0].where.file) for one in apart.sides])
+    return replace(apart, sides=[replace(side, name=side.configurations[0].where.file) for side in apart.sides])
 
 
 def bench(*sides: Side, **more: Any) -> Bench:
@@ -223,7 +223,7 @@ test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 
 def test_every_rule_is_in_the_table() -> None:
-    mine = {one.name for module in MODULES for one in vars(module).values() if isinstance(one, Rule)}
+    mine = {var.name for module in MODULES for var in vars(module).values() if isinstance(var, Rule)}
     over_kits = {name for name, *_ in OVER_KITS}
     assert mine - over_kits == {rule.name for rule, _, _ in SPOKEN} - over_kits
 
@@ -267,12 +267,12 @@ def test_a_level_that_every_row_of_ours_says_is_no_finding() -> None:
 @rows("firebird", "mysql", "mariadb", "postgresql", "sqlite")
 def test_releases_are_of_their_series_and_in_order_of_time(engine: str) -> None:
     known = builds._releases(engine)
-    assert len(known) > 30 and len({one.version for one in known}) == len(known)
-    for one, later in pairwise(sorted(known, key=lambda one: numbers(one.version))):
+    assert len(known) > 30 and len({release.version for release in known}) == len(known)
+    for one, later in pairwise(sorted(known, key=lambda release: numbers(release.version))):
         assert f"{one.version}.".startswith(f"{one.series}.")
         assert builds._release(engine, f"{one.version}.27139") == one
         assert one.series != later.series or one.date <= later.date
-    assert [one.date for one in known] == sorted(one.date for one in known)
+    assert [release.date for release in known] == sorted(release.date for release in known)
 
 
 def test_what_differs_between_two_sides_is_one_finding() -> None:

@@ -60,7 +60,9 @@ FSYNC = (
 
 
 SAME_VERSION = [replace(side, version="17") for side in FSYNC]
-TOLD = replace(FSYNC[0], configurations=tuple(replace(one, prose=True) for one in FSYNC[0].configurations))
+TOLD = replace(
+    FSYNC[0], configurations=tuple(replace(configuration, prose=True) for configuration in FSYNC[0].configurations)
+)
 CEILED = Published(Where("run.txt", 9), "sysbench", "run", latency_ms={"p99": 9.0}, ceiling_ms=9.0)
 
 
@@ -72,7 +74,7 @@ CEILED = Published(Where("run.txt", 9), "sysbench", "run", latency_ms={"p99": 9.
     (Bench([], published=[replace(CEILED, told=True)]), "percentile-at-ceiling", "doubtful", "quoted in a text"),
 )
 def test_how_certain_a_finding_is(bench: Bench, name: str, severity: str, certainty: str) -> None:
-    (found,) = (one for one in judge.of_bench(bench) if one.rule.name == name)
+    (found,) = (finding for finding in judge.of_bench(bench) if finding.rule.name == name)
     assert (found.severity, found.certainty) == (severity, certainty)
 
 

@@ -106,7 +106,7 @@ def told(root: Path) -> set[str]:
         *(name for name, _ in bench.read),
         *bench.unread,
         *(one.file for one in bench.broken),
-        *(one.file for one in bench.passed),
+        *(evidence.file for evidence in bench.passed),
     }
 
 

@@ -41,7 +41,7 @@ def kit(
             files[f"{side}/run{n}.out"] = RUN.format(rate=rate * (1 + n / 1000), ms=8000 / rate, clients=of)
     bench = read(at, files)
     (answer,) = claims.answers(bench, judge.of_bench(bench))
-    names = {one.rule.name for one in judge.of_bench(bench) if one.severity == "invalid"}
+    names = {finding.rule.name for finding in judge.of_bench(bench) if finding.severity == "invalid"}
     assert ("claim-does-not-follow" in names) == (answer.verdict == "does not follow")
     return answer
 

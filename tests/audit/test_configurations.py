@@ -151,14 +151,16 @@ BY_CONTENT = [
 @rows(*BY_CONTENT)
 def test_configurations_are_known_by_what_they_hold(name: str, text: str, engine: str, tmp_path: Path) -> None:
     bench = read(tmp_path, {name: text, "firebird.log": ""})
-    known = [side.engine for side in bench.sides if any(not one.prose for one in side.configurations)]
+    known = [
+        side.engine for side in bench.sides if any(not configuration.prose for configuration in side.configurations)
+    ]
     assert known == ([engine] if engine else [])
 
 
 def test_servers_of_one_option_file_are_sides(tmp_path: Path) -> None:
     text = "[mysqld]\nsync_binlog = 1\n[mysqld1]\nport = 1\n[mysqld2]\nport = 2\nsync_binlog = 0\n"
     sides = read(tmp_path, {"my.cnf": text}).sides
-    assert [(side.name, [one.value for one in side.settings("sync_binlog")]) for side in sides] == [
+    assert [(side.name, [setting.value for setting in side.settings("sync_binlog")]) for side in sides] == [
         ("mysqld1", ["1"]),
         ("mysqld2", ["0"]),
     ]

@@ -24,5 +24,5 @@ def test_of_a_data_directory_the_configuration_and_the_logs_alone_are_read(tmp_p
     (tmp_path / "PG_VERSION").write_text("17\n")
     assert not any(name.startswith(("base", "global", "pg_wal", "pg_xact")) for name in named())
     assert {"postgresql.conf", "conf.d/more.conf"} <= named()
-    passed = {one.file: one.text for one in importers.read(tmp_path).passed}
+    passed = {evidence.file: evidence.text for evidence in importers.read(tmp_path).passed}
     assert "holds a server's data" in passed["base"] and "log" not in passed

@@ -45,7 +45,7 @@ def kit(path: Path, declared: str = "", readme: str = "", **more: str) -> Path:
 
 
 def found(path: Path) -> set[str]:
-    return {one.rule.name for one in judge.of_bench(importers.read(path))}
+    return {finding.rule.name for finding in judge.of_bench(importers.read(path))}
 
 
 def test_what_varies_on_purpose_is_no_finding_and_all_else_is(tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_a_name_of_a_side_decides_nothing(
     write(tmp_path, files)
     bench = importers.read(tmp_path)
     findings = judge.of_bench(bench)
-    told = [one for one in findings if one.rule.name == "durability-differs"]
-    assert [one.severity for one in told] == [severity] * (severity is not None)
+    told = [finding for finding in findings if finding.rule.name == "durability-differs"]
+    assert [finding.severity for finding in told] == [severity] * (severity is not None)
     (answer,) = claims.answers(bench, findings)
     assert answer.verdict == ("cannot tell" if told else "follows")
     for found_ in told:
@@ -96,7 +96,7 @@ def test_a_name_of_a_side_decides_nothing(
 
 def test_sides_are_what_is_declared(tmp_path: Path) -> None:
     bench = importers.read(kit(tmp_path, SIDES))
-    assert [(one.name, one.engine, one.version, len(one.configurations)) for one in bench.sides] == [
+    assert [(side.name, side.engine, side.version, len(side.configurations)) for side in bench.sides] == [
         ("one", "mysql", "8.0.36", 1),
         ("other", "postgresql", "16.2", 1),
     ]
@@ -118,7 +118,7 @@ EACH = SIDES.replace('files = ["loose"]', 'files = ["loose"]\nmachine = "large"'
 @rows(("engine", True), ("drive", True), ("memory", False), ("machine", False))
 def test_machines_differ(varies: str, spoken: bool, tmp_path: Path) -> None:
     bench = importers.read(kit(tmp_path, f'varies = ["{varies}"]\n{EACH}{MACHINES}'))
-    told = [one for one in judge.of_bench(bench) if one.rule.name == "machine-differs"]
+    told = [finding for finding in judge.of_bench(bench) if finding.rule.name == "machine-differs"]
     assert bool(told) == spoken
     for one in told:
         assert one.severe
@@ -135,7 +135,7 @@ def test_another_version_than_declared(version: str, spoken: bool, tmp_path: Pat
     files = {"strict/docker-compose.yml": compose, "strict/note.md": dump}
     bench = importers.read(kit(tmp_path, SIDES.replace("16.2", version), **files))
     versions = {conf.version for side in bench.sides for conf in side.configurations if conf.version}
-    told = "declared-otherwise" in {one.rule.name for one in judge.of_bench(bench)}
+    told = "declared-otherwise" in {finding.rule.name for finding in judge.of_bench(bench)}
     assert told == (spoken and bool(versions))
 
 
@@ -180,7 +180,7 @@ def test_what_is_wrong_is_told(text: str, told: str, tmp_path: Path) -> None:
 def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="2 errors") as error:
         importers.read(kit(tmp_path, '[sides.a]\nengin = "mysql"\n[machines.a]\nmemory_gb = "x"\n'))
-    assert all(one.remedy for one in error.value.problems)
+    assert all(problem.remedy for problem in error.value.problems)
 
 
 @rows('[profile]\nname = "x"\n', 'title = "x"\n')
@@ -190,7 +190,7 @@ def test_a_file_of_another_program_is_none(text: str, tmp_path: Path) -> None:
 
 def test_each_rule_of_a_factor_is_a_rule() -> None:
     named = {name for factor in VARIES.values() for name in factor.rules}
-    assert named <= {one.name for one in rules()}
+    assert named <= {rule.name for rule in rules()}
 
 
 def test_a_first_one_is_written(tmp_path: Path) -> None:
@@ -247,8 +247,8 @@ def test_what_it_drafts_follows_from_the_results_of_each_side(tmp_path: Path) ->
         lines = [line.removeprefix("# ") for line in f"[[claim]]{drafts}".splitlines() if "By the results" not in line]
         file.write_text(head + "\n".join(line for line in lines if line[:1] == "[" or " = " in line), encoding="utf-8")
         answers = claims.answers(importers.read(at))
-        assert sorted(list(one.claim.sides) for one in answers) == sorted(pairs)
-        assert {one.verdict for one in answers} == {"follows"}
+        assert sorted(list(answer.claim.sides) for answer in answers) == sorted(pairs)
+        assert {answer.verdict for answer in answers} == {"follows"}
 
 
 def test_what_it_offers_may_be_taken(tmp_path: Path) -> None:

@@ -57,7 +57,9 @@ def test_where_nothing_was_measured_nothing_is_missing(tmp_path: Path) -> None:
 
 def test_a_kit_without_results_is_told_what_it_discloses(tmp_path: Path) -> None:
     found(tmp_path, {"pg/postgresql.conf": "fsync = on\n"})
-    assert {one.what: one.where for one in findings_output.disclosed_of(importers.read(tmp_path))}["processor"] is None
+    assert {item.what: item.where for item in findings_output.disclosed_of(importers.read(tmp_path))}[
+        "processor"
+    ] is None
 
 
 def test_uneven_repetitions_are_told(tmp_path: Path) -> None:
@@ -99,7 +101,9 @@ def test_what_an_engine_says_of_its_settings_is_no_figure(tmp_path: Path) -> Non
     text += "".join(f" {name:17}| {value:8}| {said}\n" for name, value, said in rows)
     found(tmp_path, {"pg/show-all.txt": text})
     bench = importers.read(tmp_path)
-    assert bench.published == [] and {one.source for one in bench.sides[0].configurations} == {"dump"}
+    assert bench.published == [] and {configuration.source for configuration in bench.sides[0].configurations} == {
+        "dump"
+    }
 
 
 IMAGES = [("postgres", "postgres:16.4"), ("mysql:latest", "mysql:8.4.2"), ("mongo", "grafana/grafana")]

@@ -143,4 +143,4 @@ FAIR: list[Kit] = [
 
 @rows(*FAIR)
 def test_nobody_is_accused(files: Kit, tmp_path: Path) -> None:
-    assert [one.text for one in judge.of_bench(read(tmp_path, files)) if one.severity != "note"] == []
+    assert [finding.text for finding in judge.of_bench(read(tmp_path, files)) if finding.severity != "note"] == []

@@ -19,7 +19,7 @@ def told(directory: Path, text: str, name: str = "README.md") -> list[Published]
     path = directory / name
     path.write_text(text)
     _, parts = importers._import(File(path, name))
-    return [one for one in parts if isinstance(one, Published)]
+    return [part for part in parts if isinstance(part, Published)]
 
 
 TABLES: list[tuple[str, str, str, list[dict[str, Any]]]] = [

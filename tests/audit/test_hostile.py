@@ -34,7 +34,7 @@ def test_what_lies_too_deep_is_told(tmp_path: Path) -> None:
     (tmp_path / "z" / "firebird.conf").write_bytes(CONFIGURATION)
     bench = importers.read(tmp_path)
     assert [name for name, _ in bench.read] == ["z/firebird.conf"]
-    assert ["folders deep" in one.text for one in bench.passed] == [True]
+    assert ["folders deep" in evidence.text for evidence in bench.passed] == [True]
 
 
 def test_what_is_no_file_is_told_and_never_opened(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_what_is_no_file_is_told_and_never_opened(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "up").symlink_to("..")
     (tmp_path / "my.cnf").symlink_to("/etc/hostname")
-    told = {one.file: one.text for one in importers.read(tmp_path).passed}
+    told = {evidence.file: evidence.text for evidence in importers.read(tmp_path).passed}
     assert told == {
         "postgresql.conf": "a FIFO",
         "loop": "a symbolic link to loop",
@@ -65,8 +65,10 @@ def test_a_long_line_is_cut_and_that_is_told(tmp_path: Path) -> None:
     (tmp_path / "firebird.conf").write_bytes(b"# " + b"x" * 200_000 + b"\n" + CONFIGURATION)
     bench = importers.read(tmp_path)
     (side,) = bench.sides
-    assert [(one.name, one.where.line) for one in side.configurations[0].settings] == [("defaultdbcachepages", 2)]
-    assert [(one.file, one.line) for one in bench.passed] == [("firebird.conf", 1)]
+    assert [(setting.name, setting.where.line) for setting in side.configurations[0].settings] == [
+        ("defaultdbcachepages", 2)
+    ]
+    assert [(evidence.file, evidence.line) for evidence in bench.passed] == [("firebird.conf", 1)]
 
 
 @rows("STREAM_BYTES_MAX", "TEXT_BYTES_MAX")
@@ -86,7 +88,7 @@ def test_when_the_budget_is_spent_the_rest_is_named(tmp_path: Path, monkeypatch:
     for n in range(6):
         (tmp_path / f"{n}.cnf").write_text("[mysqld]\nsync_binlog = 1\n")
     bench = importers.read(tmp_path)
-    assert [one.file for one in bench.passed] == ["3.cnf", "4.cnf", "5.cnf"]
+    assert [evidence.file for evidence in bench.passed] == ["3.cnf", "4.cnf", "5.cnf"]
 
 
 CODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"]
@@ -120,7 +122,7 @@ def test_yaml_has_its_lines_and_what_was_written() -> None:
     assert tree.says("base", "fsync") == "off"
     server = tree.get("server")
     assert server is not None
-    assert [(key, one.text, one.line) for key, one in server.pairs.items()] == [
+    assert [(key, pair.text, pair.line) for key, pair in server.pairs.items()] == [
         ("fsync", "off", 2),
         ("port", "0x10", 5),
     ]

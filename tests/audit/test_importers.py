@@ -73,7 +73,7 @@ def test_rows_chosen_by_what_is_drawn(
     dialect: str, declared: str, body: str, tables: Sequence[str], tmp_path: Path
 ) -> None:
     found = read(tmp_path, {"a.sql": dialect.format(declared, body)})
-    assert [one.name for one in found.routines] == ["P"]
+    assert [routine.name for routine in found.routines] == ["P"]
     assert [one.table for one in moved(found)] == list(tables)
 
 
@@ -159,7 +159,7 @@ def test_a_default_in_a_comment_sets_nothing_and_shows_where_it_stands(tmp_path:
         side.configurations for side in read(tmp_path, {"firebird.conf": "# TempCacheLimit: sorting\n#TempCacheLimit = 64M\n"}).sides
     )  # fmt: skip
     assert configuration.settings == ()
-    assert [(one.name, one.where.line) for one in configuration.comments] == [("tempcachelimit", 2)]
+    assert [(comment.name, comment.where.line) for comment in configuration.comments] == [("tempcachelimit", 2)]
 
 
 def test_a_database_elsewhere_goes_to_the_side_that_can_have_made_it(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_database_elsewhere_goes_to_the_side_that_can_have_made_it(tmp_path: P
             "y.bin": makes.header_page(8192, (12, 0), 50),
         },
     )
-    assert [[one.name for one in side.databases] for side in bench.sides] == [["y.bin"], ["x.fdb"]]
+    assert [[database.name for database in side.databases] for side in bench.sides] == [["y.bin"], ["x.fdb"]]
 
 
 def test_what_may_not_be_read_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,11 +211,13 @@ def test_files_of_nothing_and_of_no_text_are_read_refused_or_listed(content: byt
     bench = importers.read(tmp_path)
     told = [*(name for name, _ in bench.read), *bench.unread, *(one.file for one in (*bench.broken, *bench.passed))]
     assert sorted(told) == sorted(EMPTY)
-    assert not [one for one in judge.of_bench(bench) if one.severity == "invalid"]
+    assert not [finding for finding in judge.of_bench(bench) if finding.severity == "invalid"]
 
 
 IMPORTERS = [
-    one for one in importers.importers() if one.kind in ("SQL script", "text", "listing of a machine", "configuration")
+    importer
+    for importer in importers.importers()
+    if importer.kind in ("SQL script", "text", "listing of a machine", "configuration")
 ]
 BASES = ("a.sql", "readme.txt", "mount.txt", "my.cnf", "firebird.conf", "postgresql.conf")
 WORDS = ["CREATE PROCEDURE P AS", "CREATE TRIGGER T FOR X", "BEGIN", "END", "CASE", "WHEN", "THEN", "$$", "$a$", "(", ")", ",", ";", ":",
@@ -240,7 +242,7 @@ def parts(path: Path, base: str, raw: bytes) -> list[Part]:
        base=st.sampled_from(BASES))  # fmt: skip
 def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, raw: bytes, base: str) -> None:
     path = tmp_path_factory.getbasetemp()
-    bench = Bench(sides=[], routines=[one for one in parts(path, base, raw) if isinstance(one, Routine)])
+    bench = Bench(sides=[], routines=[part for part in parts(path, base, raw) if isinstance(part, Routine)])
     list(moved(bench))
 
 

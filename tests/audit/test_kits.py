@@ -53,7 +53,7 @@ def unfair() -> list[Finding]:
 
 @rows(*EXPERTS)
 def test_what_the_experts_found(what: str, rule: str, file: str, line: int | None, unfair: list[Finding]) -> None:
-    seen = {(e.file, e.line) for one in unfair if one.rule.name == rule for e in one.evidence}
+    seen = {(e.file, e.line) for finding in unfair if finding.rule.name == rule for e in finding.evidence}
     assert (file, line) in seen
 
 
@@ -75,7 +75,7 @@ def test_nothing_is_wrong_with_a_fair_kit(path: Path) -> None:
     assert len(bench.sides) == 2
     assert not bench.broken
     found = judge.of_bench(bench)
-    assert [one.text for one in found if one.severity == "invalid"] == []
+    assert [finding.text for finding in found if finding.severity == "invalid"] == []
 
 
 MADE = {

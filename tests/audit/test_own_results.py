@@ -122,12 +122,12 @@ AS_FAST_AS_IT_TURNS = {
 
 def test_each_row_is_held_against_its_own_drive() -> None:
     fast = [
-        one.model_copy(update={"levels": one.levels | {"place.disk": "nvme"}, "cell": f"nvme#{n}"})
-        for n, one in enumerate(recordings(900, place=simulated("nvme, write cache 32 MiB")))
+        recording.model_copy(update={"levels": recording.levels | {"place.disk": "nvme"}, "cell": f"nvme#{n}"})
+        for n, recording in enumerate(recordings(900, place=simulated("nvme, write cache 32 MiB")))
     ]
     slow = [
-        one.model_copy(update={"levels": one.levels | {"place.disk": "rotating"}, "cell": f"rotating#{n}"})
-        for n, one in enumerate(recordings(1000, place=simulated(f"{PLATTER}, lie-about-flush")))
+        recording.model_copy(update={"levels": recording.levels | {"place.disk": "rotating"}, "cell": f"rotating#{n}"})
+        for n, recording in enumerate(recordings(1000, place=simulated(f"{PLATTER}, lie-about-flush")))
     ]
     (found,) = findings("faster-than-it-turns", fast, slow)
     assert found.text == (
@@ -215,8 +215,8 @@ def repeated(*rates: float, grows: bool = True) -> list[Recording]:
     """Repetitions one after the other, on one database if it grows."""
     size = database_size(None) if grows else None
     return [
-        one.model_copy(update={"result": factory.result(rate), "database_size": size})
-        for one, rate in zip(recordings(place={}, repetitions=len(rates)), rates, strict=True)
+        recording.model_copy(update={"result": factory.result(rate), "database_size": size})
+        for recording, rate in zip(recordings(place={}, repetitions=len(rates)), rates, strict=True)
     ]
 
 
@@ -236,7 +236,7 @@ SPOKEN: list[tuple[str, str, Rows, Rows]] = [
 
 @pytest.mark.parametrize(("rule", "severity", "spoken", "silent"), SPOKEN, ids=[row[0] for row in SPOKEN])
 def test_a_rule_speaks_of_these_rows_and_not_of_those(rule: str, severity: str, spoken: Rows, silent: Rows) -> None:
-    said = {what: [one.severity for one in findings(rule, row)] for what, row in spoken.items()}
+    said = {what: [finding.severity for finding in findings(rule, row)] for what, row in spoken.items()}
     assert said == {what: [severity] for what in spoken}
     assert {what: found for what, row in silent.items() if (found := findings(rule, row))} == {}
 
@@ -252,10 +252,10 @@ def test_what_rules_over_rows_say_is_not_said_twice() -> None:
         80, arrivals=ArrivalCounts(scheduled=2000, late=0, unfinished=900, unfinished_wait_ms_max=9e3)
     )
     names = {
-        one.rule.name
+        finding.rule.name
         for found in (ramp, late)
         for journal in [factory.journal(recordings(found=found, place={}, repetitions=2))]
-        for one in (*judge.findings(journal), *own_journal.compared(journal))
+        for finding in (*judge.findings(journal), *own_journal.compared(journal))
     }
     assert {"not-steady", "unfinished-arrivals", "too-few-repetitions"} <= names
     assert not names & {"no-steady-state", "few-repetitions", "no-warm-up"}
@@ -272,7 +272,7 @@ def test_two_builds_that_are_one_file_are_told() -> None:
     def built(name: str, sha256: str, mode: str = "server") -> list[Recording]:
         facts = BuildFacts(file="/opt/bin/postgres", sha256=sha256, options=[], series="postgresql-17")
         engine = EngineFacts(id=name, version="17.1", architecture="x86-64", source="/opt", mode=mode, build=facts)
-        return [one.model_copy(update={"engine": engine}) for one in recordings(engine=name)]
+        return [recording.model_copy(update={"engine": engine}) for recording in recordings(engine=name)]
 
     (found,) = findings("same-build", built("old", "a" * 64), built("new", "a" * 64), built("other", "b" * 64))
     assert found.text == "old and new are the same file."

@@ -54,7 +54,7 @@ def held(value: object, seen: set[int]) -> Iterator[re.Pattern[Any]]:
     elif isinstance(value, tuple | list | set | frozenset):
         within = value
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        within = [getattr(value, one.name, None) for one in dataclasses.fields(value)]
+        within = [getattr(value, field.name, None) for field in dataclasses.fields(value)]
     for one in within:
         yield from held(one, seen)
 
@@ -169,7 +169,7 @@ def test_linear_answers_as_re_does() -> None:
     text = "\u00e9 Cafe = 12, the = 7 and\ud800 x"
     made, of_re = linear.compile(r"(\w+) = (\d+)", linear.I), re.compile(r"(\w+) = (\d+)", re.ASCII | re.IGNORECASE)
     assert made.findall(text) == of_re.findall(text)
-    assert [one.span() for one in made.finditer(text)] == [one.span() for one in of_re.finditer(text)]
+    assert [match.span() for match in made.finditer(text)] == [match.span() for match in of_re.finditer(text)]
     assert made.search(text, 6)[2] == of_re.search(text, 6)[2]  # type: ignore[index]
     assert made.sub("-", "a = 1; b") == of_re.sub("-", "a = 1; b")
     assert linear.compile(r",\s*").split("a, b,c") == ["a", "b", "c"]

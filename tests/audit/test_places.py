@@ -31,10 +31,10 @@ def parts(tmp_path: Path, importer: Importer, text: str | bytes, name: str = "so
 
 def told(found: Sequence[Part]) -> set[Told]:
     return {
-        (one.engine, s.name, s.value, s.where.line)
-        for one in found
-        if isinstance(one, Configuration)
-        for s in one.settings
+        (part.engine, s.name, s.value, s.where.line)
+        for part in found
+        if isinstance(part, Configuration)
+        for s in part.settings
     }
 
 
@@ -164,7 +164,9 @@ def test_what_gfix_writes_into_a_header(tmp_path: Path) -> None:
 
 def test_a_mounted_file_system_of_a_script(tmp_path: Path) -> None:
     text = "mount -t tmpfs -o size=4G none /var/lib/mysql\nmount /dev/sdb1 /x\nmount -o nobarrier /dev/sdc1 /data\n"
-    assert {(one.point, one.filesystem) for one in parts(tmp_path, shell.IMPORTER, text) if isinstance(one, Mount)} == {
+    assert {
+        (part.point, part.filesystem) for part in parts(tmp_path, shell.IMPORTER, text) if isinstance(part, Mount)
+    } == {
         ("/var/lib/mysql", "tmpfs"),
         ("/data", ""),
     }
@@ -189,8 +191,12 @@ def test_a_container_of_a_command(
 ) -> None:
     found = parts(tmp_path, shell.IMPORTER, line)
     configurations = [one for one in found if isinstance(one, Configuration)]
-    assert {(one.engine, one.version, one.side) for one in configurations} == {(engine, version, side)}
-    assert {setting.name: setting.value for one in configurations for setting in one.settings} == settings
+    assert {(configuration.engine, configuration.version, configuration.side) for configuration in configurations} == {
+        (engine, version, side)
+    }
+    assert {
+        setting.name: setting.value for configuration in configurations for setting in configuration.settings
+    } == settings
     assert {one.point: one.filesystem for one in found if isinstance(one, Mount)} == mounts
 
 
@@ -251,8 +257,12 @@ def test_services_of_a_compose_file(tmp_path: Path) -> None:
         ("postgresql", "data_checksums", "on", 16),
     }
     configurations = [one for one in found if isinstance(one, Configuration)]
-    assert {(one.side, one.version) for one in configurations} == {("my", "8.0.36"), ("pg", "16.2"), ("maria", "11.4")}
-    assert {path for one in configurations for path in one.reads} == {"conf/pg.conf"}
+    assert {(configuration.side, configuration.version) for configuration in configurations} == {
+        ("my", "8.0.36"),
+        ("pg", "16.2"),
+        ("maria", "11.4"),
+    }
+    assert {path for configuration in configurations for path in configuration.reads} == {"conf/pg.conf"}
     assert {(one.side, one.point, one.filesystem) for one in found if isinstance(one, Mount)} == {
         ("my", "/var/lib/mysql", "tmpfs"),
         ("pg", "/var/lib/postgresql/data", "tmpfs"),
@@ -380,8 +390,8 @@ def test_what_a_text_says_of_settings(_: str, text: str, wanted: set[Told], tmp_
 
 def test_columns_of_a_table_are_sides(tmp_path: Path) -> None:
     text = "| Setting | small | large |\n|---|---|---|\n| shared_buffers | 1GB | 8GB |\n"
-    found = [one for one in parts(tmp_path, markdown.IMPORTER, text, "a.md") if isinstance(one, Configuration)]
-    assert [(one.side, one.settings[0].value) for one in found] == [("small", "1GB"), ("large", "8GB")]
+    found = [part for part in parts(tmp_path, markdown.IMPORTER, text, "a.md") if isinstance(part, Configuration)]
+    assert [(part.side, part.settings[0].value) for part in found] == [("small", "1GB"), ("large", "8GB")]
 
 
 @rows(("a.rst", "::"), ("a.adoc", "----"))

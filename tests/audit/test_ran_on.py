@@ -12,7 +12,7 @@ TABLE = "# PostgreSQL\n\n| Clients | TPS |\n|---|---|\n| 8 | 4,100 |\n| 16 | 6,2
 
 
 def found(root: Path, rule: str, files: Kit) -> list[Finding]:
-    return [one for one in judge.of_bench(read(root, files)) if one.rule.name == rule]
+    return [finding for finding in judge.of_bench(read(root, files)) if finding.rule.name == rule]
 
 
 def script(text: str) -> Kit:
@@ -31,7 +31,7 @@ def script(text: str) -> Kit:
 )
 def test_how_long_a_run_lasts_is_found_in_variables(text: str, lasts: float, tmp_path: Path) -> None:
     bench = read(tmp_path, script(text) | {"vars.sh": "LASTS=40\n"})
-    assert [one.measured_s for one in bench.plans] == [lasts]
+    assert [plan.measured_s for plan in bench.plans] == [lasts]
     assert found(tmp_path, "too-short-run", {})
 
 

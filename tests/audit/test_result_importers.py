@@ -38,11 +38,11 @@ def test_a_result(expected: Path) -> None:
     wanted = json.loads(expected.read_text())
     _, parts = read(expected.with_name(expected.name.removesuffix(".expected.json")))
     found = [part for part in parts if isinstance(part, Published)]
-    first = next((one for one in found if not one.planned), found[0])
+    first = next((part for part in found if not part.planned), found[0])
     for name, value in wanted.items():
         held: Any = first.where.line if name == "line" else getattr(first, name, None)
         if name == "tools":
-            held = [one.tool for one in found if not one.planned]
+            held = [part.tool for part in found if not part.planned]
         assert (list(held) if isinstance(held, tuple) else held) == (
             pytest.approx(value) if isinstance(value, float | dict | list) and name != "parameters" else value
         ), name
@@ -58,7 +58,7 @@ LOGS = [
 @rows(*LOGS)
 def test_a_log(name: str, expected: dict[str, int]) -> None:
     _, parts = read(FIXTURES / name)
-    assert {one.kind: one.count for one in parts if isinstance(one, LogEntry)} == expected
+    assert {part.kind: part.count for part in parts if isinstance(part, LogEntry)} == expected
 
 
 CHECKPOINTS = """2026-03-01 10:00:00.100 CET [9] LOG:  checkpoint starting: time
@@ -103,7 +103,7 @@ def test_what_programs_wrote_is_held_against_the_benchmark(
     _: str, files: dict[str, str], expected: set[tuple[str, str]], tmp_path: Path
 ) -> None:
     found = judge.of_bench(tables.read(tmp_path, files))
-    assert {(one.rule.name, one.severity) for one in found if one.rule.name in NEW} == expected
+    assert {(finding.rule.name, finding.severity) for finding in found if finding.rule.name in NEW} == expected
 
 
 def test_what_a_tool_tests_itself_with_is_no_side(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_a_tool_tests_itself_with_is_no_side(tmp_path: Path) -> None:
 def test_a_side_is_headed_by_its_product_and_not_by_a_file(tmp_path: Path) -> None:
     log = "host\tMon Mar  2 10:00:00 2026\n\tdeadlock\n\tupdate conflicts with concurrent update\n\n"
     files = {"firebird.conf": "DefaultDbCachePages = 2048\nServerMode = Super\n", "firebird.log": log * 3}
-    found = {one.rule.name: one for one in judge.of_bench(tables.read(tmp_path, files))}["deadlocks-in-log"]
+    found = {finding.rule.name: finding for finding in judge.of_bench(tables.read(tmp_path, files))}["deadlocks-in-log"]
     assert (found.text.partition(":")[0], "Firebird" in found.rule.source) == ("Firebird", True)
 
 
@@ -176,7 +176,7 @@ def test_output_counts_wherever_it_is(
     _: str, name: str, text: str | bytes, kind: str, lines: list[int], tmp_path: Path
 ) -> None:
     of_kind, parts = read(written(tmp_path, text, name))
-    assert (of_kind, [one.where.line for one in parts if isinstance(one, Published)]) == (kind, lines)
+    assert (of_kind, [part.where.line for part in parts if isinstance(part, Published)]) == (kind, lines)
 
 
 def test_a_log_beside_its_server_is_its_side_s(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ EXPECTED = {
 
 def test_each_fault_is_named_with_its_place() -> None:
     found = judge.of_bench(importers.read(KITS / "unfair-results"))
-    places = {(one.rule.name, f"{seen.file}:{seen.line}") for one in found for seen in one.evidence}
+    places = {(finding.rule.name, f"{seen.file}:{seen.line}") for finding in found for seen in finding.evidence}
     assert set(EXPECTED.items()) - places == set()
 
 

@@ -143,6 +143,6 @@ test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 def test_every_rule_here_has_a_row() -> None:
     modules = (latencies, method, repetitions, state, logs)
-    ours = {one.name for module in modules for one in vars(module).values() if isinstance(one, Rule)}
+    ours = {var.name for module in modules for var in vars(module).values() if isinstance(var, Rule)}
     assert ours <= {rule.name for rule, _, _ in SPOKEN}
     assert ours <= {one.name for one in over(Bench)}

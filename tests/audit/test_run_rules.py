@@ -152,7 +152,7 @@ test_a_rule_speaks_of_the_one_and_not_of_the_other = over_benches(SPOKEN)
 
 def test_every_rule_here_has_a_row() -> None:
     modules = (workload, clients, duration, drive_cache, in_memory)
-    ours = {one.name for module in modules for one in vars(module).values() if isinstance(one, Rule)}
+    ours = {var.name for module in modules for var in vars(module).values() if isinstance(var, Rule)}
     assert ours <= {rule.name for rule, _, _ in SPOKEN} | {name for name, *_ in OVER_KITS}
     assert ours <= {one.name for one in over(Bench)}
 
@@ -208,5 +208,5 @@ def test_a_column_of_megabytes_a_second_is_none_of_seconds(tmp_path: Path) -> No
 @rows(0.0, 0.5, 30.0, 900.0, 5_000.0)
 def test_chance_is_a_share_however_many_there_are(expected: float) -> None:
     shares = [state._at_least(count, expected) for count in (1, 2, 40, 1_000, 10_000)]
-    assert all(-1e-9 <= one <= 1 + 1e-9 for one in shares)
+    assert all(-1e-9 <= share <= 1 + 1e-9 for share in shares)
     assert shares == sorted(shares, reverse=True)

@@ -54,7 +54,7 @@ def log(tmp_path: Path) -> dict[str, Any]:
 def test_every_name_is_a_relative_reference_that_leads_to_the_file(log: dict[str, Any]) -> None:
     uris = {text for key, text in strings(log) if key == "uri"}
     assert uris
-    assert all(REFERENCE.fullmatch(one) for one in uris)
+    assert all(REFERENCE.fullmatch(text) for text in uris)
     assert {"50%20%25%20faster.md", "caf%E9.txt", "a%3Ab.md", "a%23b%3Fc.md", "new%0Aline.md", "pipe.log"} <= uris
 
 
@@ -73,26 +73,29 @@ def test_it_is_as_the_schema_demands(log: dict[str, Any]) -> None:
     driver = run["tool"]["driver"]
     assert set(driver) <= {"name", "version", "rules", "informationUri"}
     assert driver["name"]
-    names = [one["id"] for one in driver["rules"]]
+    names = [rule["id"] for rule in driver["rules"]]
     assert len(names) == len(set(names))
-    for one in driver["rules"]:
-        assert set(one) <= {"id", "shortDescription", "help", "defaultConfiguration"}
-        assert one["defaultConfiguration"]["level"] in ("note", "warning", "error")
-    for one in run["results"]:
-        assert set(one) <= {"ruleId", "level", "message", "locations", "suppressions", "properties", "rank"}
-        assert one["message"]["text"]
-        assert one["level"] in ("note", "warning", "error")
-        assert one["ruleId"] in names
-        for of in one.get("suppressions", ()):
+    for rule in driver["rules"]:
+        assert set(rule) <= {"id", "shortDescription", "help", "defaultConfiguration"}
+        assert rule["defaultConfiguration"]["level"] in ("note", "warning", "error")
+    for result in run["results"]:
+        assert set(result) <= {"ruleId", "level", "message", "locations", "suppressions", "properties", "rank"}
+        assert result["message"]["text"]
+        assert result["level"] in ("note", "warning", "error")
+        assert result["ruleId"] in names
+        for of in result.get("suppressions", ()):
             assert set(of) <= {"kind", "justification"}
             assert of["kind"] in ("inSource", "external")
     (invocation,) = run["invocations"]
     assert invocation["executionSuccessful"] is True
     assert set(invocation) <= {"executionSuccessful", "toolExecutionNotifications"}
     notifications = invocation["toolExecutionNotifications"]
-    assert all(set(one) <= {"level", "message", "locations"} and one["message"]["text"] for one in notifications)
-    for one in (*run["results"], *notifications):
-        for location in one.get("locations", ()):
+    assert all(
+        set(notification) <= {"level", "message", "locations"} and notification["message"]["text"]
+        for notification in notifications
+    )
+    for result in (*run["results"], *notifications):
+        for location in result.get("locations", ()):
             assert set(location) <= {"physicalLocation", "message"}
             assert set(location["physicalLocation"]) <= {"artifactLocation", "region"}
             assert location["physicalLocation"].get("region", {"startLine": 1})["startLine"] >= 1

@@ -27,7 +27,7 @@ def sides(*parts: Part) -> list[Side]:
 
 def told(*parts: Part) -> dict[str, list[str]]:
     """Each side's name and the files of its configurations."""
-    return {side.name: [one.where.file for one in side.configurations] for side in sides(*parts)}
+    return {side.name: [configuration.where.file for configuration in side.configurations] for side in sides(*parts)}
 
 
 A, B = {"work_mem": "4MB"}, {"work_mem": "64MB"}

@@ -52,7 +52,7 @@ def test_stores_that_promise_less(tmp_path: Path) -> None:
 
 
 def test_one_side_that_gives_it_up_is_not_all(tmp_path: Path) -> None:
-    found = {one.rule.name: one for one in judge.of_bench(read(tmp_path, TEXT | UNSAID))}
+    found = {finding.rule.name: finding for finding in judge.of_bench(read(tmp_path, TEXT | UNSAID))}
     assert "durability-given-up" not in found
     assert (found["durability-differs"].certainty, "PostgreSQL" in found["durability-differs"].text) == (
         "guessed",

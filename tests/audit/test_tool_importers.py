@@ -47,7 +47,7 @@ def test_every_run_of_a_file_counts(name: str, tmp_path: Path) -> None:
 
 def test_the_best_of_five_is_said_by_the_tool(tmp_path: Path) -> None:
     parts = read(tmp_path, "x.txt", (FIXTURES / "crystaldiskmark.txt").read_text())
-    assert [one.kind for one in parts if isinstance(one, Statement) and one.kind != "figure"] == ["best-of"]
+    assert [part.kind for part in parts if isinstance(part, Statement) and part.kind != "figure"] == ["best-of"]
 
 
 BROKEN = [

@@ -78,7 +78,7 @@ def without(bench: Bench, need: kit.Need) -> Bench:
 
 @pytest.fixture(scope="module")
 def benches() -> list[Bench]:
-    return [importers.read(one) for one in sorted(KITS.iterdir()) if one.is_dir() and one.name != "fixtures"]
+    return [importers.read(path) for path in sorted(KITS.iterdir()) if path.is_dir() and path.name != "fixtures"]
 
 
 @rows(*kit.NEEDS)
@@ -103,8 +103,8 @@ def test_what_is_there_is_not_said_to_be_missing() -> None:
     ]
     only_results = kit.unchecked(importers.read(KITS / "unfair-results"))
     assert Unchecked("warm-up and steady state", "no result has its rate over time") in only_results
-    assert "latencies" not in [one.what for one in only_results]
-    assert "rates, latencies and repetitions" not in [one.what for one in only_results]
+    assert "latencies" not in [result.what for result in only_results]
+    assert "rates, latencies and repetitions" not in [result.what for result in only_results]
 
 
 def test_results_without_latencies() -> None:
@@ -127,10 +127,15 @@ def test_an_audit_says_it_in_the_terminal_as_json_and_in_sarif(tmp_path: Path) -
     assert {"what": "rates, latencies and repetitions", "why": "no result of a tool"} in told["not_checked"]
     (run,) = json.loads(sarif.read_text())["runs"]
     (invocation,) = run["invocations"]
-    said = [one["message"]["text"] for one in invocation["toolExecutionNotifications"]]
+    said = [
+        toolexecutionnotification["message"]["text"]
+        for toolexecutionnotification in invocation["toolExecutionNotifications"]
+    ]
     assert "what.xyz was not read: it is of an unknown kind" in said
     assert "Not checked: rates, latencies and repetitions (no result of a tool)" in said
-    assert {one["level"] for one in invocation["toolExecutionNotifications"]} == {"note"}
+    assert {
+        toolexecutionnotification["level"] for toolexecutionnotification in invocation["toolExecutionNotifications"]
+    } == {"note"}
 
 
 def test_files_that_are_passed_over_for_one_reason_are_counted_together(

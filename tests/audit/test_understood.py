@@ -73,7 +73,7 @@ def test_a_folder_is_named_once(tmp_path: Path) -> None:
 
 def test_nothing_but_prose_is_not_clean(tmp_path: Path) -> None:
     bench = read(tmp_path, {"README.md": "# We are fast\n", "run.bin": b"\0\1"})
-    assert (bench.read, bench.unread, [one.file for one in bench.passed]) == ([], ["run.bin"], ["README.md"])
+    assert (bench.read, bench.unread, [evidence.file for evidence in bench.passed]) == ([], ["run.bin"], ["README.md"])
 
 
 @rows(
@@ -83,7 +83,7 @@ def test_nothing_but_prose_is_not_clean(tmp_path: Path) -> None:
 )
 def test_what_gave_nothing_but_words_is_not_read(name: str, text: str, tmp_path: Path) -> None:
     bench = read(tmp_path, {"README.md": "# x\n", name: text})
-    assert name in [*bench.unread, *(one.file for one in bench.passed)]
+    assert name in [*bench.unread, *(evidence.file for evidence in bench.passed)]
 
 
 @rows(
@@ -96,7 +96,9 @@ def test_what_gave_nothing_but_words_is_not_read(name: str, text: str, tmp_path:
 )
 def test_a_file_of_acidtest_is_named_as_what_it_is(name: str, text: str, is_: str, tmp_path: Path) -> None:
     bench = read(tmp_path, {name: text})
-    assert [one.text for one in bench.passed if is_ and is_ in one.text] == [one.text for one in bench.passed]
+    assert [evidence.text for evidence in bench.passed if is_ and is_ in evidence.text] == [
+        evidence.text for evidence in bench.passed
+    ]
     assert bench.unread == ([] if is_ else [name])
 
 
@@ -110,7 +112,7 @@ def test_words_that_are_too_many_leave_results_readable(tmp_path: Path, monkeypa
         },
     )
     assert [one.rate for one in bench.published] == [100.0, 200.0]
-    assert [one.file for one in bench.passed] == ["run.sh"]
+    assert [evidence.file for evidence in bench.passed] == ["run.sh"]
 
 
 def test_a_kit_of_which_nothing_could_be_read_ends_so(tmp_path: Path) -> None:

@@ -98,4 +98,4 @@ main()
 )
 def test_a_script_is_its_steps(files: Kit, steps: list[tuple[str, int]], tmp_path: Path) -> None:
     harnesses = read(tmp_path, files).harnesses
-    assert [(step.kind, len(step.loops)) for one in harnesses for step in one.steps] == steps
+    assert [(step.kind, len(step.loops)) for harnesse in harnesses for step in harnesse.steps] == steps

@@ -119,8 +119,8 @@ def test_alone_it_lists_commands_and_tables_with_their_keys(acidtest) -> None:
     for words in ("run ", "engines install", "Install engines", "[workload.tpcc]", "warehouse_percent", "memory_mb"):
         assert words in text
     listed = json.loads(acidtest("help", "--json"))
-    assert {"run", "engines settings", "help"} <= {one["name"] for one in listed["commands"]}
-    assert [one["name"] for one in listed["tables"]] == [table.name for table in tables()]
+    assert {"run", "engines settings", "help"} <= {command["name"] for command in listed["commands"]}
+    assert [table["name"] for table in listed["tables"]] == [table.name for table in tables()]
 
 
 def test_programs_get_the_same(acidtest) -> None:
@@ -135,8 +135,8 @@ def test_programs_get_the_same(acidtest) -> None:
     assert [one["values"] for one in key["allowed"]] == [[4096, 8192, 16384], [4096, 8192, 16384, 32768]]
     assert (key["factor"], key["since"]) == ("firebird.page_size", "0.1")
     table = json.loads(acidtest("help", "growth", "--json"))
-    assert [one["name"] for one in table["commands"]] == ["growth"]
-    assert [one["key"] for one in table["keys"]] == ["sizes", "load", "statistics", "held_out"]
+    assert [command["name"] for command in table["commands"]] == ["growth"]
+    assert [key["key"] for key in table["keys"]] == ["sizes", "load", "statistics", "held_out"]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_an_error_names_a_help_that_there_is(text: str, found: str | None) -> No
     words = refused.value.remedy.split()
     assert words[:2] == ["acidtest", "help"]
     explained = find(".".join(words[2:]))
-    assert [one.name for one in (*explained.keys, *explained.tables)] == ([found] if found else [])
+    assert [key.name for key in (*explained.keys, *explained.tables)] == ([found] if found else [])
 
 
 PAGE = re.compile(r"(acidtest help )?\b(docs/[A-Z-]+\.md)")

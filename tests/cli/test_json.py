@@ -37,7 +37,7 @@ def test_commands_below_groups_are_among_them() -> None:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_has_it_as_a_flag(words: tuple[str, ...]) -> None:
-    option = next((one for one in COMMANDS[words].params if "--json" in one.opts), None)
+    option = next((param for param in COMMANDS[words].params if "--json" in param.opts), None)
     assert option is not None, f"acidtest {' '.join(words)} has no --json"
     assert option.is_flag
     assert option.help
@@ -47,11 +47,11 @@ def test_every_command_has_it_as_a_flag(words: tuple[str, ...]) -> None:
 def test_settings_of_an_engine(acidtest, engine: str) -> None:
     told = json.loads(acidtest("engines", "settings", engine, "--json"))
     specs = catalogue.describe(engine).setting_specs()
-    assert [one["name"] for one in told["settings"]] == [f"{told['family']}.{name}" for name in specs]
+    assert [setting["name"] for setting in told["settings"]] == [f"{told['family']}.{name}" for name in specs]
     assert [one["level"] for one in told["durability"]] == list(catalogue.describe(engine).durability_levels())
-    for one in told["settings"]:
-        assert one["values"] or one["minimum"] < one["maximum"]
-        assert (one["default"] is None) == bool(one["unset"])
+    for setting in told["settings"]:
+        assert setting["values"] or setting["minimum"] < setting["maximum"]
+        assert (setting["default"] is None) == bool(setting["unset"])
 
 
 def test_it_may_stand_before_the_command_of_a_group_too(acidtest) -> None:

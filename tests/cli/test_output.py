@@ -27,7 +27,10 @@ EXPERIMENT = 'name = "t"\ntitle = "Größe – …"\nrepetitions = 1\nengine = "
 def keep(journal: Journal, directory: Path, name: str = "journal.jsonl") -> Path:
     """``journal`` as a file, as a run writes it."""
     directory.mkdir(exist_ok=True)
-    lines = [journal.header.model_dump_json(), *(one.model_dump_json(by_alias=True) for one in journal.recordings)]
+    lines = [
+        journal.header.model_dump_json(),
+        *(recording.model_dump_json(by_alias=True) for recording in journal.recordings),
+    ]
     (directory / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return directory
 

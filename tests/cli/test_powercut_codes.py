@@ -47,7 +47,9 @@ def ran(
     workload: str = "numbered",
 ) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command whose cuts have left these recordings."""
-    held = [one.model_copy(update={"cell": f"c#{n}", "repetition": n}) for n, one in enumerate(recordings, 1)]
+    held = [
+        recording.model_copy(update={"cell": f"c#{n}", "repetition": n}) for n, recording in enumerate(recordings, 1)
+    ]
     journal: Journal = factory.journal(held)
     monkeypatch.setattr(powercut, "cut_power", lambda *arguments, **options: RunOutcome(journal, len(held)))
     file = directory / "t.toml"
@@ -97,8 +99,8 @@ def test_programs_are_told_both_counts(tmp_path: Path, monkeypatch: pytest.Monke
     assert told["losses"] == {"announced": 2, "unannounced": 1}
     (row,) = told["combinations"]
     assert [row[name] for name in ("lost", "losses_announced", "losses_unannounced")] == [3, 2, 1]
-    assert [one["unannounced"] for one in told["cuts"]] == [False, False, True, False]
-    assert [bool(one["announced_by"]) for one in told["cuts"]] == [True, True, False, False]
+    assert [cut["unannounced"] for cut in told["cuts"]] == [False, False, True, False]
+    assert [bool(cut["announced_by"]) for cut in told["cuts"]] == [True, True, False, False]
 
 
 def test_the_table_tells_what_was_announced_and_shows_the_other_first(

@@ -29,7 +29,7 @@ def test_only_a_reading_that_was_late_is_a_doubt() -> None:
 @pytest.mark.parametrize("means", ["kernel", "strace"])
 def test_that_calls_were_watched_is_told_and_that_some_got_lost(means: str) -> None:
     calls: Any = Mock(means=means, dropped=0)
-    assert [(one.code, one.about) for one in call_trace.doubts(calls)] == [("observed", "goodput_per_s")]
+    assert [(doubt.code, doubt.about) for doubt in call_trace.doubts(calls)] == [("observed", "goodput_per_s")]
     calls.dropped = 3
     assert call_trace.doubts(calls)[1].text == "3 events of the kernel got lost: every count of calls is a lower bound."
     assert call_trace.doubts(None) == []
@@ -59,7 +59,7 @@ def test_sizes_are_those_of_the_measurement_until_just_before_its_end(tmp_path: 
     sizes = device.sizes(in_force(wal_autocheckpoint_pages=100, page_size=512))
     assert sizes is not None
     assert (sizes.log, sizes.log_limit_bytes) == (log.name, 100 * (512 + 24))
-    assert [(one.at_s, one.database_bytes, one.log_bytes) for one in sizes.samples] == [
+    assert [(sample.at_s, sample.database_bytes, sample.log_bytes) for sample in sizes.samples] == [
         (0.0, 8192, 0), (1.0, 8192, 4120), (2.0, 8192, 8240),
     ]  # fmt: skip
     assert instance.log_limit_bytes(in_force(wal_autocheckpoint_pages=0, page_size=512)) is None

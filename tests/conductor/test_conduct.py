@@ -63,7 +63,7 @@ def test_cells_may_be_at_work_together_and_end_in_another_order(three_cells: Pla
     outcome = conduct(three_cells, AllAtOnce(), Output(tmp_path / "out", header(three_cells)), Path("t.toml"), watcher)
     assert outcome.ran == 3
     ids = [cell.id for cell in three_cells.cells]
-    assert [one["cell"] for one in journal_lines(tmp_path / "out")] == ids[::-1]
+    assert [line["cell"] for line in journal_lines(tmp_path / "out")] == ids[::-1]
     assert [call.args[1] for call in watcher.cell_begins.call_args_list] == [3.0, 3.0, 3.0]
     assert [(call.args[0].id, call.args[2]) for call in watcher.cell_ended.call_args_list] == [
         (ids[2], 2.0), (ids[1], 1.0), (ids[0], 0.0),

@@ -50,7 +50,7 @@ class Bench:
 
     def cells(self) -> list[str]:
         """In the journal, as they stand there."""
-        return [one["cell"] for one in journal_lines(self.out)]
+        return [line["cell"] for line in journal_lines(self.out)]
 
     def has_released_everything(self) -> bool:
         ledgers = list((self.home / "ledger").iterdir())
@@ -98,7 +98,7 @@ def test_a_run_records_each_cell_once_on_the_drive_and_a_second_run_does_nothing
         on_the_drive()
         estimates = [conductor.left_s(left[position:]) for position in range(len(left) + 1)]
         assert left_s == estimates[0]
-        assert all(math.isfinite(one) for one in estimates)
+        assert all(math.isfinite(estimate) for estimate in estimates)
         assert estimates == sorted(set(estimates), reverse=True)
         assert estimates[-1] == 0
 
@@ -114,8 +114,8 @@ def test_a_run_records_each_cell_once_on_the_drive_and_a_second_run_does_nothing
     assert outcome.ran == len(bench.plan.cells) == 4
     assert begun == ended == bench.cells()
     assert sorted(ended) == sorted(cell.id for cell in bench.plan.cells)
-    assert {one["status"] for one in journal_lines(bench.out)} == {"done"}, [
-        one["reason"] for one in journal_lines(bench.out)
+    assert {line["status"] for line in journal_lines(bench.out)} == {"done"}, [
+        line["reason"] for line in journal_lines(bench.out)
     ]
     assert all(one > 0 for one in told[:-1])
     assert told[-1] == 0
@@ -170,7 +170,7 @@ def rig_without_two_terminals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("rig_without_two_terminals")
 def test_a_cell_that_fails_is_recorded_and_the_others_go_on(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.run()
-    found = {one["cell"]: one for one in journal_lines(bench.out)}
+    found = {line["cell"]: line for line in journal_lines(bench.out)}
     assert len(found) == 4
     for one in found.values():
         assert one["status"] == ("done" if one["levels"]["terminals"] == "1" else "failed"), one["reason"]
@@ -178,7 +178,7 @@ def test_a_cell_that_fails_is_recorded_and_the_others_go_on(bench: Bench, monkey
     assert bench.has_released_everything()
     monkeypatch.delenv("ACIDTEST_RIG")
     assert bench.run(retry_failed=True).ran == 2
-    last = {one["cell"]: one["status"] for one in journal_lines(bench.out)}
+    last = {line["cell"]: line["status"] for line in journal_lines(bench.out)}
     assert set(last.values()) == {"done"}
 
 

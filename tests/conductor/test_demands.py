@@ -62,7 +62,8 @@ def test_every_setting_is_read_back_or_refused(family: str) -> None:
             continue
         instance = engine.adopt(Path(), {name: value}, "drive")
         found = {
-            one.name: one for one in instance.settings_in_force([Settings(event="settings", terminal=None, values=[])])
+            setting_in_force.name: setting_in_force
+            for setting_in_force in instance.settings_in_force([Settings(event="settings", terminal=None, values=[])])
         }
         # A server that says nothing does not have it, unless it is acidtest's own session that has it.
         assert name in OF_SESSIONS or found[name].is_wrong, name
@@ -110,7 +111,10 @@ def test_what_any_version_takes_is_taken_of_a_server() -> None:
 
 def test_large_sizes_are_read_back_to_the_last_digit() -> None:
     instance = server("postgresql").adopt(Path(), {"max_wal_size_mb": 1 << 20}, "drive")
-    found = {one.name: one for one in instance.settings_in_force([answered("postgresql")])}
+    found = {
+        setting_in_force.name: setting_in_force
+        for setting_in_force in instance.settings_in_force([answered("postgresql")])
+    }
     assert (found["max_wal_size_mb"].in_force, found["max_wal_size_mb"].agrees) == ("1048576", True)
 
 
@@ -123,7 +127,11 @@ def test_a_binary_log_must_be_flushed_at_level_drive() -> None:
     instance = server("mysql").adopt(Path(), {}, "drive")
 
     def wrong(**other: str) -> list[str]:
-        return [one.name for one in instance.settings_in_force([answered("mysql", **other)]) if one.is_wrong]
+        return [
+            setting_in_force.name
+            for setting_in_force in instance.settings_in_force([answered("mysql", **other)])
+            if setting_in_force.is_wrong
+        ]
 
     assert wrong() == []
     assert wrong(log_bin="ON") == ["sync_binlog"]
@@ -159,7 +167,10 @@ def on_firebird(
     instance = catalogue.server("mine", "firebird", address).adopt(Path(), settings or {}, "drive")
     values = [Setting(name=name, value=value) for name, value in {**ANSWERS["firebird"], **other}.items()]
     answers = [Settings(event="settings", terminal=None, values=values)]
-    return {one.name: (one.in_force, one.agrees) for one in instance.settings_in_force(answers)}
+    return {
+        setting_in_force.name: (setting_in_force.in_force, setting_in_force.agrees)
+        for setting_in_force in instance.settings_in_force(answers)
+    }
 
 
 def test_what_a_firebird_does_not_tell_is_refused_with_the_reason() -> None:
@@ -307,9 +318,9 @@ def test_what_a_server_does_not_have_is_said_once(
             foreign.admit(server(family), cells, Path("t.toml"), ledger)
     finally:
         ledger.close()
-    assert [one.message for one in caught.value.problems] == expected
+    assert [problem.message for problem in caught.value.problems] == expected
     assert caught.value.problems[0].remedy == "ask for durability drive, or set it so on the server"
-    assert all("set it so on the server" in one.remedy for one in caught.value.problems)
+    assert all("set it so on the server" in problem.remedy for problem in caught.value.problems)
     assert len(asked) == 2  # what it holds, and what is in force: not once for each cell
 
 

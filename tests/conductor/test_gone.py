@@ -71,7 +71,7 @@ class Bench:
         return conduct(self.plan, Works(work), again, Path("t.toml"), Mock(**watches)).ran
 
     def said(self) -> list[tuple[str, str]]:
-        return [(one["status"], one["reason"]) for one in journal_lines(self.out)]
+        return [(line["status"], line["reason"]) for line in journal_lines(self.out)]
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def text(engine: str = "mine", workload: str = TPCB, more: str = URL, machines: 
 def refusal(written: str) -> str:
     with pytest.raises(BadInput) as error:
         verify(plan.make(experiment.parse(written, "e.toml")), WHERE)
-    return " ".join(f"{one.message} {one.remedy}" for one in error.value.problems)
+    return " ".join(f"{problem.message} {problem.remedy}" for problem in error.value.problems)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ class Bench:
         return search(self.plan, self.file, self.out, Mock(**watches), decide)
 
     def cells(self) -> list[str]:
-        return [one["cell"] for one in self.lines()]
+        return [line["cell"] for line in self.lines()]
 
     def lines(self) -> list[dict[str, Any]]:
         return journal_lines(self.out, SEARCH)

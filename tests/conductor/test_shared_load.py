@@ -94,7 +94,7 @@ def driven(instance: Instance, ledger: Ledger, parts: int) -> list[Brought]:
 
 
 def scheduled(parts: list[Brought]) -> int:
-    return sum(one.result.arrivals.scheduled for one in parts if one.result.arrivals)
+    return sum(part.result.arrivals.scheduled for part in parts if part.result.arrivals)
 
 
 @pytest.mark.parametrize("parts", [pytest.param(2, marks=pytest.mark.long), 3])
@@ -114,7 +114,9 @@ def test_parts_have_the_arrivals_of_one_rig_and_the_check_knows_all_commits(
         # One commit more than there was does not pass.
         more = everything.model_copy(update={"committed": everything.committed + 1})
         (checked,) = [e for e in done(instance, ledger, CheckPhase(told=more)) if isinstance(e, Checked)]
-        assert [one.name for one in checked.conditions if not one.holds] == ["history_matches_acknowledged"]
+        assert [condition.name for condition in checked.conditions if not condition.holds] == [
+            "history_matches_acknowledged"
+        ]
     result = together([Part(one.result, one.shared) for one in brought])
     assert result.terminals == 3
     assert result.latency.count == result.counts.committed == sum(one.result.counts.committed for one in brought)
@@ -146,7 +148,7 @@ def test_a_rig_that_is_told_late_measures_the_same_time_and_says_how_late(tmp_pa
     assert brought.shared.began_late_ns >= 700_000_000
     assert brought.result.arrivals is not None
     # Those of the warm-up that were past are begun late, and none is dropped.
-    assert sum(one.committed for one in brought.shared.seconds) >= brought.result.counts.committed > 0
+    assert sum(second.committed for second in brought.shared.seconds) >= brought.result.counts.committed > 0
 
 
 def test_a_rig_that_dies_before_the_load_begins_is_told(tmp_path: Path, ledger: Ledger) -> None:

@@ -77,7 +77,7 @@ def test_what_the_rig_finds_wrong_is_bad_input_line_by_line(rig: Any) -> None:
     with pytest.raises(BadInput) as caught:
         conductor.planned(parse(TEXT, "t.toml"), Path("t.toml"), Problems())
     assert caught.value.exit_code == 2
-    assert [one.message for one in caught.value.problems] == [
+    assert [problem.message for problem in caught.value.problems] == [
         "shop/buy.sql:3: unknown variable :x",
         "shop/look.sql:1: \\endif without an \\if\\x1b[2J at all",
     ]
@@ -88,7 +88,7 @@ def test_what_an_engine_of_the_plan_cannot_do_is_bad_input(rig: Any) -> None:
     rig(DESCRIPTION.model_copy(update={"refused": refused}).model_dump(mode="json"))
     with pytest.raises(BadInput) as caught:
         conductor.planned(parse(TEXT, "t.toml"), Path("t.toml"), Problems())
-    assert [one.message for one in caught.value.problems] == ["shop/buy.sql:1: begin deferred"]
+    assert [problem.message for problem in caught.value.problems] == ["shop/buy.sql:1: begin deferred"]
 
 
 def test_a_plan_of_our_own_workloads_asks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

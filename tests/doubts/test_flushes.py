@@ -37,7 +37,7 @@ def partition(name: str = "/dev/sda1") -> Layer:
 
 def took(us: float, repetitions: int = 5, spread: float = 0.02) -> Timing:
     latencies = [us * (1 + spread * (n - repetitions // 2)) for n in range(repetitions)]
-    return Timing([1e6 / one for one in latencies], latencies)
+    return Timing([1e6 / latency for latency in latencies], latencies)
 
 
 def timings(
@@ -161,7 +161,7 @@ def measured(draw: st.DrawFn) -> Mapping[FlushMethod, Timing]:
     found = {}
     for method in methods:
         latencies = draw(SAMPLES)
-        found[method] = Timing([1e6 / one for one in latencies], latencies)
+        found[method] = Timing([1e6 / latency for latency in latencies], latencies)
     return found
 
 

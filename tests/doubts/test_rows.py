@@ -194,7 +194,7 @@ CASES: list[Case] = [
 ]  # fmt: skip
 
 
-BY_NAME = {one.name: one for one in all_rules.rules() if one.over is not Bench}
+BY_NAME = {rule.name: rule for rule in all_rules.rules() if rule.over is not Bench}
 
 
 @pytest.mark.parametrize("name", dict.fromkeys(name for name, _, _ in CASES))
@@ -213,7 +213,7 @@ def test_an_index_that_gets_deeper_is_found_in_a_journal() -> None:
         levels = LEVELS | {"size": size}
         held = database_size(statistics(table(fill_percent=10.0), index(depth=number)), size)
         found.append(factory.recording(levels, found=SOUND, database_size=held))
-    said = {one.rule.name: one for one in judge.findings(factory.journal(found))}
+    said = {finding.rule.name: finding for finding in judge.findings(factory.journal(found))}
     assert said["index-deeper"].text == (
         "Indexes get deeper as it grows (tpcb, sqlite, drive): index pk_t of t, depth 2 at 1 GB, 3 at 2 GB."
     )
@@ -315,7 +315,7 @@ def test_of_place(facts: dict[str, str], code: str | None) -> None:
 def survival(*cuts: Cut, durability: str = "drive") -> Survival:
     """The power cuts of one combination."""
     levels = {"workload": "numbered", "engine": "sqlite", "durability": durability}
-    (found,) = survivals(factory.recording(levels, n, cut=one, durability=durability) for n, one in enumerate(cuts, 1))
+    (found,) = survivals(factory.recording(levels, n, cut=cut, durability=durability) for n, cut in enumerate(cuts, 1))
     return found
 
 

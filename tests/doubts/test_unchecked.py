@@ -22,7 +22,7 @@ def test_an_audit_of_ours_says_what_the_run_and_its_cuts_do_not_show(tmp_path: P
     run, cuts = priced()
     for name, held in (("journal.jsonl", run), ("cuts.jsonl", cuts)):
         lines = (held.header, *held.recordings)
-        (tmp_path / name).write_text("".join(f"{one.model_dump_json(by_alias=True)}\n" for one in lines))
+        (tmp_path / name).write_text("".join(f"{line.model_dump_json(by_alias=True)}\n" for line in lines))
     told = json.loads(CliRunner().invoke(app, ["audit", str(tmp_path), "--json"]).output)
     what = [one["what"] for one in told["not_checked"]]
     assert "whether commits survive a power cut" not in what
@@ -89,8 +89,8 @@ def test_how_much_so_many_cuts_leave_open(cuts: int, share: float) -> None:
 STATES = States(looked_at=200, survived=200, lost=0, unknown=0, per_s=9.0, writes=5, flushes=5, shortest=None)
 DRAWN = STATES.model_copy(update={"images": 180, "outcomes": 4, "drawn": 59})
 OF_STATES = (
-    "200 crash states without a loss, 180 of at most {} that cuts during the load could leave; of such as are drawn by "
-    "lot up to 5 % may still lose something, at 95 %"
+    "200 crash states without a loss, 180 of at most {} that cuts during the load could leave; of such as are drawn at "
+    "random up to 5 % may still lose something, at 95 %"
 )
 WAYS = [
     *was_cut("survived", drive="honest, cut keeps torn"),
@@ -124,7 +124,7 @@ def explored(states: States) -> list[Recording]:
     ([*was_cut("survived", checks={"file-system-check": "unknown"}), *was_cut("survived")], {"the file system's own check": "it could not run after 1 of 2 cuts"}, []),
 )  # fmt: skip
 def test_what_power_cuts_do_not_show(cuts: list[Recording], said: dict[str, str], unsaid: list[str]) -> None:
-    told = {one.what: one.why for one in of_cuts(cuts)}
+    told = {cut.what: cut.why for cut in of_cuts(cuts)}
     assert [what for what, why in said.items() if not told[what].startswith(why)] == []
     assert [what for what in told if any(words in what for words in unsaid)] == []
 

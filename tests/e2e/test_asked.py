@@ -52,7 +52,7 @@ ELSEWHERE: dict[str, AbstractSet[str]] = {
 def in_force(recording: Mapping[str, Any], key: str, value: object) -> bool:
     """Whether the recording says that this key was in force."""
     place = recording["place"]
-    settings = {one["name"]: one for one in recording["settings"] if one["agrees"]}
+    settings = {setting["name"]: setting for setting in recording["settings"] if setting["agrees"]}
 
     def setting(name: str, asked: object) -> bool:
         found = settings.get(f"place.{name}")
@@ -135,7 +135,7 @@ def test_what_drives_a_workload_is_read_back(acidtest: Run, tmp_path: Path) -> N
     assert {key: recording["workload"][key] for key in asked} == asked
     assert (recording["result"]["terminals"], recording["result"]["warmup_s"]) == (3, 0.2)
     assert recording["result"]["arrivals"]["scheduled"] == pytest.approx(100, abs=5)
-    assert {one["name"]: one["in_force"] for one in recording["settings"]}["cache_size_kb"] == "321"
+    assert {setting["name"]: setting["in_force"] for setting in recording["settings"]}["cache_size_kb"] == "321"
     assert "warehouses" not in recording["workload"]
 
 

@@ -48,8 +48,8 @@ def written(directory: Path, recordings: list[Recording], **experiment: Any) -> 
     directory.mkdir()
     made = factory.journal(recordings, **experiment)
     with JournalWriter(directory, made.header) as writer:
-        for one in recordings:
-            writer.append(one)
+        for recording in recordings:
+            writer.append(recording)
     return directory
 
 
@@ -78,10 +78,10 @@ def cut_off(directory: Path, *verdicts: Any) -> Path:
         factory.recording(levels, n, cut=factory.cut(verdict, lost=7 if verdict == "lost" else 0))
         for n, verdict in enumerate(verdicts, 1)
     ]
-    cuts = [one.model_copy(update={"result": None}) for one in recordings]
+    cuts = [recording.model_copy(update={"result": None}) for recording in recordings]
     with JournalWriter(directory, factory.journal(cuts).header, CUTS) as writer:
-        for one in cuts:
-            writer.append(one)
+        for cut in cuts:
+            writer.append(cut)
     return directory
 
 

@@ -62,13 +62,15 @@ def test_a_file_of_sqlite(acidtest: Run, sqlite_file: Path, tmp_path: Path) -> N
     before, out, page = state(sqlite_file.parent), tmp_path / "out", tmp_path / "page.html"
     told = found(acidtest("diagnose", "--database", sqlite_file, *SHORT, "--out", out, "--html", page, "--json"))
     assert state(sqlite_file.parent) == before
-    assert {one["name"] for one in told["bottlenecks"]} == BOTTLENECKS
+    assert {bottleneck["name"] for bottleneck in told["bottlenecks"]} == BOTTLENECKS
     assert (told["database"]["family"], told["cells"]["engine"]) == ("sqlite", "sqlite")
     assert told["cells"]["settings"]["found"] == {"page_size": 4096, "journal_mode": "delete"}
     assert told["probe"]["verdict"] in ("flushes", "cannot tell")
-    assert [one["name"] for one in told["bottlenecks"] if one["standing"] == "not looked at"] == ["the engine's log"]
+    assert [bottleneck["name"] for bottleneck in told["bottlenecks"] if bottleneck["standing"] == "not looked at"] == [
+        "the engine's log"
+    ]
     assert told["inside"]["looked_at"]
-    assert {"diagnosis.json", "journal.jsonl", "probe.json", "next.toml"} <= {one.name for one in out.iterdir()}
+    assert {"diagnosis.json", "journal.jsonl", "probe.json", "next.toml"} <= {path.name for path in out.iterdir()}
     redrawn = json.loads(acidtest("report", out, "--json").stdout)
     ran = {row["levels"]["configuration"] for row in redrawn["rows"]} - {
         "found, 128 MiB cache"

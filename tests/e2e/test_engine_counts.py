@@ -11,7 +11,7 @@ from support import journal_lines
 
 
 def of(recording: dict, name: str) -> dict:
-    (found,) = [one for one in recording["engine_counts"]["counters"] if one["name"] == name]
+    (found,) = [counter for counter in recording["engine_counts"]["counters"] if counter["name"] == name]
     return dict(found)
 
 
@@ -45,5 +45,5 @@ def test_a_firebird_tells_what_it_counted(acidtest, tmp_path: Path, engine: str)
 
 def test_an_engine_that_is_not_asked_has_no_figures(acidtest, experiment, tmp_path: Path) -> None:
     ran = acidtest("run", experiment(count=10), "--out", tmp_path / "out", code=0)
-    assert all(one["engine_counts"] is None for one in journal_lines(tmp_path / "out"))
+    assert all(line["engine_counts"] is None for line in journal_lines(tmp_path / "out"))
     assert "Counted by the engine" not in ran.stdout

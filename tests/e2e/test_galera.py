@@ -12,7 +12,7 @@ def test_a_cluster_gives_back_what_it_acknowledged(powercut: Cut, tmp_path: Path
     file, out = tmp_path / "galera.toml", tmp_path / "out"
     file.write_text(EXPERIMENT.format(engine="mariadb-10.11", mode="galera", failure="both-powers"))
     told = powercut(file, out)
-    (cut,) = (one["cut"] for one in told["cuts"])
+    (cut,) = (cut["cut"] for cut in told["cuts"])
     # Without a failure all was found on a node whose primary had been killed: it went on with the arbitrator's vote.
     assert cut["verdict"] == "survived", cut["reasons"]
     assert cut["checks"]["holds-without-a-cut"] == "survived"

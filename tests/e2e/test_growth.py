@@ -252,7 +252,7 @@ def test_a_held_out_size_is_foretold_before_anything_of_it_is_loaded(acidtest, t
     taken = dt.datetime.fromisoformat(measured["ended_at"]) - dt.datetime.fromisoformat(forecast["written_at"])
     assert taken.total_seconds() >= measured["grown"]["load_s"] + measured["result"]["measured_s"] - 1
     told = json.loads(acidtest("growth", out, "--json").stdout)["forecasts"]["held_out"]
-    assert [one["series"] for one in told["forecasts"]] == [engine]
+    assert [forecast["series"] for forecast in told["forecasts"]] == [engine]
     words = " ".join(acidtest("growth", out).stdout.split())
     assert words.count("MB, held out, ") == 1
     assert acidtest("report", out).returncode in (0, 1)

@@ -33,14 +33,14 @@ def test_each_condition_is_looked_at_after_a_cut(acidtest: Run, tmp_path: Path) 
     (tmp_path / "cuts.toml").write_text(CUTS)
     ran = acidtest("powercut", tmp_path / "cuts.toml", "--out", tmp_path / "out", "--json")
     assert ran.returncode in (0, 1), ran.stderr
-    cuts = {one["cell"].split("/")[1]: one for one in json.loads(ran.stdout)["cuts"]}
+    cuts = {cut["cell"].split("/")[1]: cut for cut in json.loads(ran.stdout)["cuts"]}
     assert cuts["sqlite"]["cut"]["verdict"] == "survived"
     firebird = cuts["firebird-5.0"]["cut"]
     assert firebird["verdict"] in ("survived", "lost")
     assert (firebird["verdict"] == "lost") == bool(firebird["reasons"])
     lines = [json.loads(line) for line in (tmp_path / "out" / "cuts.jsonl").read_text().splitlines()]
     for recording in (line for line in lines if line["kind"] == "recording"):
-        checked = {one["name"] for one in recording["checks_after"]["conditions"]}
+        checked = {condition["name"] for condition in recording["checks_after"]["conditions"]}
         assert checked == set(BY_KIND["history"].CONDITIONS)
         assert recording["cut"]["checks"]["holds-without-a-cut"] == "survived"
 

@@ -133,7 +133,7 @@ def test_what_the_machine_lacks_is_told_with_the_remedy(monkeypatch: pytest.Monk
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     done = init("--question", "power-cut", "--engine", "firebird-5.0", "--yes", "--json")
     told = json.loads(done.stdout)
-    lacks = {one["what"]: one["remedy"] for one in told["lacks"]}
+    lacks = {lack["what"]: lack["remedy"] for lack in told["lacks"]}
     assert lacks["firebird-5.0"] == "acidtest engines install firebird-5.0"
     assert "simulated disk" in lacks
     assert told["next"][1].startswith(f"sudo ACIDTEST_HOME={tmp_path / 'empty'} ")
@@ -369,7 +369,7 @@ def test_what_was_written_runs_as_planned(acidtest: Run) -> None:
     ran = acidtest(*told["next"][1].split()[1:], code=0)
     recordings = journal_lines(Path("results/durability"))
     assert len(recordings) == told["cells"]
-    assert {one["status"] for one in recordings} == {"done"}
+    assert {recording["status"] for recording in recordings} == {"done"}
     assert "What a durability level costs on sqlite" in ran.stdout
 
 
@@ -382,7 +382,7 @@ def runs_once(acidtest: Run, told: dict[str, Any]) -> list[dict[str, Any]]:
     file.write_text(once)
     acidtest(*told["next"][1].split()[1:], code=0)
     recordings = journal_lines(Path("results/own-sql"))
-    assert {one["status"] for one in recordings} == {"done"}
+    assert {recording["status"] for recording in recordings} == {"done"}
     return recordings
 
 

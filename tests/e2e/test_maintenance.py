@@ -27,12 +27,12 @@ def test_every_operation_is_timed_verified_and_shown(acidtest, tmp_path: Path, e
     file, out = tmp_path / "maintenance.toml", tmp_path / "out"
     file.write_text(f'{HEAD}engine = "{engine}"\n[factors]{LEVELS}[workload.maintenance]\nscale = 1\n')
     ran = acidtest("run", file, "--out", out, code=0)
-    found = {one["levels"]["operation"]: one for one in journal_lines(out)}
+    found = {line["levels"]["operation"]: line for line in journal_lines(out)}
     assert {one["status"] for one in found.values()} == {"done"}, found
     assert all(c["holds"] for one in found.values() for c in one["checks_after"]["conditions"])
     backup, restore, level_1, sweep = (found[name]["maintenance"] for name in ("backup", "restore", "level 1", "sweep"))
     assert backup["operations"][0]["flush_s"] is None
-    assert [one["code"] for one in found["backup"]["warnings"]].count("not-flushed") == 1
+    assert [warning["code"] for warning in found["backup"]["warnings"]].count("not-flushed") == 1
     assert restore["operations"][0]["database_bytes"] % 4096 == 0
     assert level_1["operations"][0]["backup_bytes"] < level_1["operations"][0]["database_bytes"]
     assert sweep["before"]["versions"] > sweep["after"]["versions"] == 0

@@ -62,7 +62,7 @@ def test_it_is_made_filled_and_driven_and_its_report_stands_beside_ours(
         else:
             assert (printed[3], opened) == ("0", None)
         for checks in (recording["checks_before"], recording["checks_after"]):
-            assert [one["holds"] for one in checks["conditions"]] == [True, True, True]
+            assert [condition["holds"] for condition in checks["conditions"]] == [True, True, True]
     assert sums(kit) == before
     report = acidtest("report", out)
     assert "the database's own report: Performance in detail" in report.stdout

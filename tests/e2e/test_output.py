@@ -64,7 +64,7 @@ def test_a_run_that_is_told_to_stop_says_that_the_same_command_goes_on(
     assert lab.returncode == code
     assert said.decode() == f"acidtest: stopped by {name}; {GOES_ON} {file} --out {out}\n"
     assert has_released_everything(tmp_path)
-    assert {one["status"] for one in journal_lines(out)} == {"done"}
+    assert {line["status"] for line in journal_lines(out)} == {"done"}
 
 
 def test_a_run_whose_output_is_lost_ends_in_one_line_and_keeps_what_it_measured(begin: Begin, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_it_runs_on_every_engine_with_its_conditions(acidtest: Run, shop: Path, 
     for recording in recordings:
         assert recording["status"] == "done", recording["reason"]
         assert recording["result"]["counts"]["committed"] == 200
-        assert {one["name"] for one in recording["result"]["kinds"]} == {"buy", "look"}
+        assert {kind["name"] for kind in recording["result"]["kinds"]} == {"buy", "look"}
         for checks in (recording["checks_before"], recording["checks_after"]):
             held = {condition["name"]: condition["holds"] for condition in checks["conditions"]}
             assert len(held) == 3
@@ -49,7 +49,7 @@ def test_it_runs_on_every_engine_with_its_conditions(acidtest: Run, shop: Path, 
             assert "No stock is negative." in held
         assert recording["load"]["rows"] == 5 + 1000 + 200
         assert set(recording["workload"]["files"]) == {path.name for path in shop.iterdir()}
-        assert [one["name"] for one in recording["workload"]["described"]["kinds"]] == ["buy", "look"]
+        assert [kind["name"] for kind in recording["workload"]["described"]["kinds"]] == ["buy", "look"]
     shutil.rmtree(shop)
     assert acidtest("report", out).returncode == 0
     assert "transactions/s" in acidtest("report", out).stdout
@@ -98,7 +98,7 @@ def test_a_script_of_pgbench_runs_as_it_is(acidtest: Run, tmp_path: Path) -> Non
 def test_a_factor_of_a_variable_shapes_the_load(acidtest: Run, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     acidtest("run", experiment(tmp_path, '[factors]\n"variables.scale" = [1, 3]\n'), "--out", out, code=0)
-    rows = {one["levels"]["variables.scale"]: one["load"]["rows"] for one in journal_lines(out)}
+    rows = {line["levels"]["variables.scale"]: line["load"]["rows"] for line in journal_lines(out)}
     assert rows == {"1": 1205, "3": 3205}
 
 

@@ -40,7 +40,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int]
     assert ran.returncode == 0, ran.stderr + ran.stdout
     storage = f"Storage: a simulated disk (memory, 512 MiB): rotating, rpm {RPM}, write cache off, "
     assert storage in " ".join(ran.stdout.split())
-    found = {(one["engine"]["id"], one["result"]["terminals"]): one for one in journal_lines(directory / "out")}
+    found = {(line["engine"]["id"], line["result"]["terminals"]): line for line in journal_lines(directory / "out")}
     assert len(found) == 2 * len(ENGINES)
     assert {one["calls"]["dropped"] for one in found.values()} == {0}
     return found
@@ -109,5 +109,7 @@ def test_the_audit_condemns_a_cache_that_lies_and_no_other(tmp_path: Path) -> No
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert ran.returncode == 1, ran.stderr + ran.stdout
     done = subprocess.run([ACIDTEST, "audit", tmp_path / "out", "--json"], capture_output=True, text=True, check=False)
-    found = [one["text"] for one in json.loads(done.stdout)["findings"] if one["rule"] == "faster-than-it-turns"]
+    found = [
+        finding["text"] for finding in json.loads(done.stdout)["findings"] if finding["rule"] == "faster-than-it-turns"
+    ]
     assert [text.partition(":")[0] for text in found] == ["commits, lying"], found

@@ -131,16 +131,16 @@ def test_what_a_level_promises_of_a_machine_without_power(machines: Machines, ac
     machines.cut.on(restore=False)
     code, told, said = machines.witness()
     assert code == 0, said
-    cuts = {one["cell"].split("/")[2]: one["cut"] for one in told["cuts"]}
+    cuts = {cut["cell"].split("/")[2]: cut["cut"] for cut in told["cuts"]}
     lost, kept = cuts["os"], cuts["drive"]
     assert (lost["verdict"], kept["verdict"]) == ("lost", "survived"), (lost["reasons"], kept["reasons"])
     assert lost["fate"]["lost"] > 0 == kept["fate"]["lost"]
     assert kept["fate"]["acknowledged"] > 0
     assert told["losses"] == {"announced": 1, "unannounced": 0}
-    for one in cuts.values():
-        assert one["failure"] == "plug"
+    for cut in cuts.values():
+        assert cut["failure"] == "plug"
         for check in ("machine-was-off", "witness-saw-all", "comparison-notices-a-planted-loss", "holds-without-a-cut"):
-            assert one["checks"][check] == "survived"
+            assert cut["checks"][check] == "survived"
     is_reported_and_audited(machines, acidtest, told)
 
 
@@ -168,7 +168,7 @@ def test_the_shipped_experiment_is_cut_reported_and_audited(machines: Machines, 
     part = ("--quick", "--only", "numbered/sqlite/drive", "--cuts", 1)
     code, told, said = machines.witness(*part)
     assert code == 0, said
-    assert [one["cut"]["verdict"] for one in told["cuts"]] == ["survived"]
+    assert [cut["cut"]["verdict"] for cut in told["cuts"]] == ["survived"]
     is_reported_and_audited(machines, acidtest, told, *part)
 
 
@@ -190,13 +190,13 @@ exec {machines.switch("off")}
     )
     code, told, said = machines.witness(off=f"sh {script}")
     assert code == 3, said
-    cuts = [one["cut"] for one in told["cuts"]]
-    assert [one["verdict"] for one in cuts] == ["unknown"] * 3
-    reasons = [" / ".join(one["reasons"]) for one in cuts]
+    cuts = [cut["cut"] for cut in told["cuts"]]
+    assert [cut["verdict"] for cut in cuts] == ["unknown"] * 3
+    reasons = [" / ".join(cut["reasons"]) for cut in cuts]
     assert "its boot id is the same as before" in reasons[0]
     assert "it says that it has been up for" in reasons[1]
     assert "no power failed: acidtest plug serve was told to end" in reasons[2]
-    assert [one["checks"]["machine-was-off"] for one in cuts] == ["unknown", "unknown", "survived"]
+    assert [cut["checks"]["machine-was-off"] for cut in cuts] == ["unknown", "unknown", "survived"]
     assert cuts[2]["checks"]["witness-saw-all"] == "unknown"
     assert told["losses"] == {"announced": 0, "unannounced": 0}
 
@@ -213,8 +213,8 @@ def test_a_program_is_cut_where_its_check_notices_a_loss(machines: Machines) -> 
     machines.cut.on(restore=False)
     code, told, said = machines.witness("--cuts", 1)
     assert code == 1, said  # a loss that its level does not announce
-    cuts = {one["cell"].split("/")[2].partition("#")[0]: one["cut"] for one in told["cuts"]}
-    assert {level: one["verdict"] for level, one in cuts.items()} == {
+    cuts = {cut["cell"].split("/")[2].partition("#")[0]: cut["cut"] for cut in told["cuts"]}
+    assert {level: cut["verdict"] for level, cut in cuts.items()} == {
         "sound": "survived", "unflushed": "lost",
         "buffered": "unknown", "credulous": "unknown", "elsewhere": "unknown",
     }, said  # fmt: skip
@@ -245,7 +245,7 @@ def cut_beside(machines: Machines, *, by_hand: bool) -> tuple[dict[str, Any], st
         machines.cut.on()
         code, told, said = running.result()
     assert code == (0 if by_hand else 3), said
-    [one] = [one["cut"] for one in told["cuts"]]
+    [one] = [cut["cut"] for cut in told["cuts"]]
     return one, said
 
 
@@ -280,7 +280,7 @@ def test_a_machine_that_does_not_come_back_and_switches_that_fail(machines: Mach
     machines.cut.on()
     code, told, said = machines.witness()  # goes on
     assert code == 3, said
-    verdicts = {one["cell"].rpartition("#")[2]: one["cut"]["verdict"] for one in told["cuts"]}
+    verdicts = {cut["cell"].rpartition("#")[2]: cut["cut"]["verdict"] for cut in told["cuts"]}
     assert verdicts == {"1": "unknown", "2": "survived"}
     (Path(machines.file)).write_text(machines.file.read_text().replace("count = 150", "count = 151"))
     refused = machines.witness("--out", machines.file.parent / "other")

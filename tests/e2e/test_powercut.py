@@ -73,19 +73,19 @@ def test_drives_that_keep_their_word_and_drives_that_do_not(acidtest: Run, power
         ("drive", "honest"): "survived", ("drive", "lying"): "lost", ("drive", "tearing"): "survived",
     }  # fmt: skip
     assert results["losses"] == {"announced": 4 * FEW, "unannounced": 0}
-    assert {one["announced_by"] for one in results["cuts"]} == {
+    assert {cut["announced_by"] for cut in results["cuts"]} == {
         None, "level none: an OS crash or power cut may lose commits and break the database", "the drive, which lies about flushes",
     }  # fmt: skip
     assert [c["cuts"] for c in results["combinations"]] == [FEW] * 6
-    for one in results["cuts"]:
-        assert one["cut"]["fate"]["acknowledged"] > 0
-        assert one["cut"]["filesystem_recovery_s"] > 0
-        assert one["cut"]["engine_recovery_s"] > 0
-        assert one["cut"]["integrity"]["check"] == "PRAGMA integrity_check"
-        checks = one["cut"]["checks"]
+    for cut in results["cuts"]:
+        assert cut["cut"]["fate"]["acknowledged"] > 0
+        assert cut["cut"]["filesystem_recovery_s"] > 0
+        assert cut["cut"]["engine_recovery_s"] > 0
+        assert cut["cut"]["integrity"]["check"] == "PRAGMA integrity_check"
+        checks = cut["cut"]["checks"]
         assert checks["disk-loses-its-cache"] == checks["file-system-mounts"] == "survived"
         assert checks["file-system-check"] != "unknown"
-        assert merge(*(checks[name] for name in checks if name != "file-system-check")) == one["cut"]["verdict"]
+        assert merge(*(checks[name] for name in checks if name != "file-system-check")) == cut["cut"]["verdict"]
     # The same command makes no cut again, one more makes one a combination.
     assert powercut(file, out)["cuts"] == results["cuts"]
     more = FEW + 1
@@ -123,13 +123,13 @@ end = [
         ("os", "kill"): "survived", ("os", "kernel crash"): "lost", ("os", "losing drive"): "lost",
         ("drive", "kill"): "survived", ("drive", "kernel crash"): "survived", ("drive", "losing drive"): "lost",
     }  # fmt: skip
-    for one in results["cuts"]:
-        if one["cut"]["drive"] == "(lose writes)":
-            assert one["announced_by"] == "the drive, which loses writes that it has acknowledged"
+    for cut in results["cuts"]:
+        if cut["cut"]["drive"] == "(lose writes)":
+            assert cut["announced_by"] == "the drive, which loses writes that it has acknowledged"
         else:
-            assert one["cut"]["fate"]["acknowledged"] > 0
-            assert (one["cut"]["failure"] == "kill") == (one["cut"]["filesystem_recovery_s"] is None)
-            assert "disk-loses-its-cache" not in one["cut"]["checks"]
+            assert cut["cut"]["fate"]["acknowledged"] > 0
+            assert (cut["cut"]["failure"] == "kill") == (cut["cut"]["filesystem_recovery_s"] is None)
+            assert "disk-loses-its-cache" not in cut["cut"]["checks"]
     silent = {
         c["levels"]["end"]: c["lost_silently"] for c in results["combinations"] if c["levels"]["durability"] == "drive"
     }
@@ -152,10 +152,10 @@ drive = [
         "battery-backed": "survived", "dead battery": "lost",
     }  # fmt: skip
     assert results["losses"] == {"announced": FEW, "unannounced": 0}
-    assert {one["announced_by"] for one in results["cuts"]} == {
+    assert {cut["announced_by"] for cut in results["cuts"]} == {
         None, "the drive's controller, whose battery is dead",
     }  # fmt: skip
-    controls = {one["cut"]["drive"]: one["cut"]["checks"].get("disk-loses-its-cache") for one in results["cuts"]}
+    controls = {cut["cut"]["drive"]: cut["cut"]["checks"].get("disk-loses-its-cache") for cut in results["cuts"]}
     assert controls == {"battery-backed controller": None, "controller with a dead battery": "survived"}
 
 
@@ -187,7 +187,7 @@ innodb_log_file_buffering = false
     assert {verdict for (_, drive), verdict in verdicts.items() if drive == "honest"} == {"survived"}
     assert verdicts["written through", "ignores write-through"] == "lost"
     assert results["losses"]["unannounced"] == 0
-    ignoring = [one["cut"] for one in results["cuts"] if one["cut"]["drive"] == "ignore-write-through"]
+    ignoring = [cut["cut"] for cut in results["cuts"] if cut["cut"]["drive"] == "ignore-write-through"]
     assert {one["checks"]["disk-loses-its-cache"] for one in ignoring} == {"survived"}
 
 
@@ -196,14 +196,16 @@ def test_the_first_commit_of_a_server_whose_log_was_made_anew_survives(powercut:
     factors = 'engine = "mariadb-10.11"\ndurability = "drive"'
     file = written(tmp_path / "cuts.toml", factors, count=1, size_mb=512)
     results = powercut(file, tmp_path / "out")
-    assert [(one["verdict"], one["survived"]) for one in results["combinations"]] == [("survived", FEW)]
+    assert [(combination["verdict"], combination["survived"]) for combination in results["combinations"]] == [
+        ("survived", FEW)
+    ]
 
 
 def test_a_cut_is_made_again_from_its_seed(acidtest: Run, powercut: Cut, tmp_path: Path) -> None:
     file = written(tmp_path / "cuts.toml", DRIVES)
     only = "numbered/sqlite/drive/lying"
     results = powercut(file, tmp_path / "out", "--only", only, "--seed", "7")
-    assert [(one["seed"], one["cut"]["verdict"]) for one in results["cuts"]] == [(7, "lost")] * FEW
+    assert [(cut["seed"], cut["cut"]["verdict"]) for cut in results["cuts"]] == [(7, "lost")] * FEW
     stray = acidtest("powercut", file, "--out", tmp_path / "other", "--only", "numbered/sqlite/drive", code=2)
     assert only in stray.stderr
 
@@ -220,7 +222,7 @@ def test_an_acknowledgement_that_is_too_early_is_a_loss_and_is_found_again(
     results = powercut(written(tmp_path / "cuts.toml"), tmp_path / "out", environment=planted("early"), code=1)
     assert results["losses"]["announced"] == 0
     assert results["combinations"][0]["verdict"] == "lost"
-    lost = [one["cut"] for one in results["cuts"] if one["cut"]["verdict"] == "lost"]
+    lost = [cut["cut"] for cut in results["cuts"] if cut["cut"]["verdict"] == "lost"]
     assert any("was acknowledged and is not there" in reason for one in lost for reason in one["reasons"])
     assert {one["checks"]["acknowledged-commits-are-there"] for one in lost} == {"lost"}
     (kept,) = [one for one in lost if one["state"]]
@@ -236,7 +238,7 @@ def test_an_acknowledgement_log_that_lacks_lines_proves_nothing(powercut: Cut, t
     results = powercut(file, tmp_path / "out", environment=planted("dropped"), code=3)
     assert results["losses"]["announced"] == 0
     assert results["combinations"][0]["verdict"] == "unknown"
-    unknown = [one["cut"] for one in results["cuts"] if one["cut"]["verdict"] == "unknown"]
+    unknown = [cut["cut"] for cut in results["cuts"] if cut["cut"]["verdict"] == "unknown"]
     assert any("lacks" in reason for one in unknown for reason in one["reasons"])
     assert {one["checks"]["acknowledgement-log-is-complete"] for one in unknown} == {"unknown"}
 
@@ -244,7 +246,7 @@ def test_an_acknowledgement_log_that_lacks_lines_proves_nothing(powercut: Cut, t
 def test_a_disk_that_keeps_all_proves_nothing(powercut: Cut, tmp_path: Path) -> None:
     file = written(tmp_path / "cuts.toml", place='disk_keeps = "all"\ndisk_faults = "lie-about-flush"')
     results = powercut(file, tmp_path / "out", code=3)
-    assert [one["cut"]["verdict"] for one in results["cuts"]] == ["unknown"] * FEW
+    assert [cut["cut"]["verdict"] for cut in results["cuts"]] == ["unknown"] * FEW
     (reason,) = results["cuts"][0]["cut"]["reasons"]
     assert "the disk lost nothing" in reason
     checks = results["cuts"][0]["cut"]["checks"]
@@ -260,9 +262,9 @@ def test_other_failures(powercut: Cut, tmp_path: Path, failure: str, filesystem:
     place = f'disk_failure = "{failure}"'
     file = written(tmp_path / "cuts.toml", place=place, filesystem=filesystem, size_mb=size_mb)
     results = powercut(file, tmp_path / "out")
-    for one in results["cuts"]:
-        assert one["cut"]["verdict"] == "survived"
-        assert one["cut"]["after_failed_flush"] == ("stopped" if failure.endswith("-flush") else None)
+    for cut in results["cuts"]:
+        assert cut["cut"]["verdict"] == "survived"
+        assert cut["cut"]["after_failed_flush"] == ("stopped" if failure.endswith("-flush") else None)
 
 
 def test_recovery_is_timed_piece_by_piece_after_the_verdict(acidtest: Run, powercut: Cut, tmp_path: Path) -> None:
@@ -271,16 +273,16 @@ def test_recovery_is_timed_piece_by_piece_after_the_verdict(acidtest: Run, power
     file.write_text(file.read_text().replace("count = 20", "duration_s = 12"))
     results = powercut(file, tmp_path / "out", "--cuts", str(times(1, 2)))
     cuts = [made["cut"] for made in results["cuts"]]
-    for one in cuts:  # each from what its own cut has left
-        assert one["verdict"] == "survived"
-        assert one["fate"]["lost"] == 0
-        assert one["at_s"] >= 11
-        pieces = one["recovery"]
+    for cut in cuts:  # each from what its own cut has left
+        assert cut["verdict"] == "survived"
+        assert cut["fate"]["lost"] == 0
+        assert cut["at_s"] >= 11
+        pieces = cut["recovery"]
         assert pieces["mount_s"] > 0 and pieces["clean_mount_s"] > 0
         assert pieces["start_s"] > 0 and pieces["clean_start_s"] > 0
         assert pieces["first_commit_s"] > 0  # the load found its place behind what the cut had left
         assert len(pieces["before_per_s"]) >= 8
-        assert sum(pieces["before_per_s"]) <= one["fate"]["acknowledged"]
+        assert sum(pieces["before_per_s"]) <= cut["fate"]["acknowledged"]
         if pieces["before"] != "steady":
             assert (pieces["full_speed_s"], pieces["watched_s"]) == (None, 0)
             assert pieces["why"].startswith("the rate before the cut was not steady")
@@ -291,7 +293,7 @@ def test_recovery_is_timed_piece_by_piece_after_the_verdict(acidtest: Run, power
             assert pieces["why"] == ""
             assert min(pieces["after_per_s"][back : back + 3]) >= min(pieces["before_per_s"])
     (row,) = results["recoveries"]
-    mounts = [one["recovery"]["mount_s"] for one in cuts]
+    mounts = [cut["recovery"]["mount_s"] for cut in cuts]
     assert min(mounts) <= row["mount_s"]["median"] <= max(mounts)
     shown = acidtest("report", tmp_path / "out", "--csv", tmp_path / "cuts.csv").stdout
     assert "Recovery, piece by piece" in shown
@@ -303,7 +305,7 @@ def test_crash_states_and_the_failing_one_again(acidtest: Run, powercut: Cut, tm
     factors = '[factors]\nengine = ["sqlite"]\ndurability = ["os", "drive"]'
     file = written(tmp_path / "cuts.toml", factors, 'disk_failure = "crash-states"\ndisk_states = 25', count=10)
     results = powercut(file, tmp_path / "out", "--cuts", "1")
-    weak, strong = (one["cut"] for one in results["cuts"])
+    weak, strong = (cut["cut"] for cut in results["cuts"])
     assert (weak["verdict"], strong["verdict"]) == ("lost", "survived")
     assert strong["states"]["survived"] == strong["states"]["looked_at"] == 25
     assert strong["states"]["at_once"] == weak["states"]["at_once"] == 2  # one for ten states
@@ -367,13 +369,13 @@ def test_a_disk_that_was_killed_ends_no_more_than_its_cuts(acidtest: Run, tmp_pa
     assert processes_with(f"ACIDTEST_HOME={home}") == {}
     assert acidtest("clean", environment=environment).stdout == "Nothing was left behind.\n"
     results = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
-    assert {one["cut"]["verdict"] for one in results if one["status"] == "done"} <= {"survived", "unknown"}
+    assert {result["cut"]["verdict"] for result in results if result["status"] == "done"} <= {"survived", "unknown"}
     # What could not be made is made by the next call.
-    assert {one["status"] for one in results} == {"done", "failed"}
-    assert sum(one["status"] == "failed" for one in results) <= 2  # the others have another disk
-    made = 1 + sum(one["status"] == "done" for one in results)
+    assert {result["status"] for result in results} == {"done", "failed"}
+    assert sum(result["status"] == "failed" for result in results) <= 2  # the others have another disk
+    made = 1 + sum(result["status"] == "done" for result in results)
     again = acidtest("powercut", file, "--out", out, "--cuts", str(made), "--json", environment=environment)
-    cuts = {int(one["cell"].rpartition("#")[2]): one["status"] for one in json.loads(again.stdout)["cuts"]}
+    cuts = {int(cut["cell"].rpartition("#")[2]): cut["status"] for cut in json.loads(again.stdout)["cuts"]}
     assert [cuts[number] for number in range(1, made + 1)] == ["done"] * made
 
 
@@ -403,16 +405,19 @@ def test_who_notices_what_storage_does_wrong(powercut: Cut, tmp_path: Path) -> N
     file, out = written(tmp_path / "storage.toml", SPOILING, place, count=60, size_mb=256), tmp_path / "out"
     results = powercut(file, out, code=None)
     # What was lost is announced by the drive, and a full disk loses nothing. Of storage that failed it may be unknown.
-    unknown = any(one["cut"]["verdict"] == "unknown" for one in results["cuts"])
+    unknown = any(cut["cut"]["verdict"] == "unknown" for cut in results["cuts"])
     assert powercut(file, out, code=3 if unknown else 0)["cuts"] == results["cuts"]  # no cut is made again
-    told = {(one["levels"]["engine"], one["levels"]["place.disk_failure"]): one for one in results["storage_failures"]}
+    told = {
+        (failure["levels"]["engine"], failure["levels"]["place.disk_failure"]): failure
+        for failure in results["storage_failures"]
+    }
     for (engine, failure), one in told.items():
         assert one["trials"] == FEW, (engine, failure, one)
         if failure != "lost-write":  # the engine's writes that are tried are drawn at random, and may be none
             assert one["struck"] == FEW, (engine, failure, one)
-    for one in results["cuts"]:
-        storage = one["cut"]["storage"]
-        assert one["cut"]["fate"] is None or one["cut"]["fate"]["acknowledged"] >= 60
+    for cut in results["cuts"]:
+        storage = cut["cut"]["storage"]
+        assert cut["cut"]["fate"] is None or cut["cut"]["fate"]["acknowledged"] >= 60
         if storage["outcome"] == "unknown":
             struck_none = not storage["struck"] and "did not strike" in storage["why"]
             assert struck_none or "never read again" in storage["why"]

@@ -118,8 +118,8 @@ def test_a_command_of_the_users_brings_the_database_back_before_each_run(
     assert own.password not in (tmp_path / "out" / "journal.jsonl").read_text()
     assert "Before each run your command brings it back" in ran.stdout
     recordings = journal_lines(tmp_path / "out")
-    assert [one["status"] for one in recordings] == ["done", "done"]
-    assert [one["replay"]["errors_new"] for one in recordings] == [0, 0]
+    assert [recording["status"] for recording in recordings] == ["done", "done"]
+    assert [recording["replay"]["errors_new"] for recording in recordings] == [0, 0]
     assert content(own) == log.left.content
 
 
@@ -158,7 +158,7 @@ def _sum(path: Path) -> str:
 
 
 def _in_force(recorded: dict[str, Any], name: str) -> str:
-    return next(str(one["in_force"]) for one in recorded["settings"] if one["name"] == name)
+    return next(str(setting["in_force"]) for setting in recorded["settings"] if setting["name"] == name)
 
 
 def test_a_firebird_file_is_copied_for_each_run_and_stays_as_it_is(acidtest, tmp_path: Path, ledger: Ledger) -> None:
@@ -172,7 +172,7 @@ def test_a_firebird_file_is_copied_for_each_run_and_stays_as_it_is(acidtest, tmp
     ran = acidtest("run", file, "--out", tmp_path / "out", code=0)
     assert "shop.fdb is yours: acidtest has not made its data. Each run has a copy of it." in ran.stdout
     recordings = journal_lines(tmp_path / "out")
-    assert [one["status"] for one in recordings] == ["done", "done"]
+    assert [recording["status"] for recording in recordings] == ["done", "done"]
     for one in recordings:
         seen = one["replay"]
         assert (seen["errors_new"], seen["rows_differ"], seen["left_out"]) == (0, 0, 0)
@@ -219,11 +219,11 @@ def test_a_script_runs_over_copies_of_a_sqlite_file(acidtest, accounts: Path, tm
         out = tmp_path / f"out-{number}"
         ran = acidtest("run", file, "--out", out, code=0)
         assert ("No condition is checked" in ran.stdout) == (not checked)
-        for one in journal_lines(out):
-            assert one["status"] == "done", one["reason"]
-            assert one["result"]["counts"]["committed"] == 50
-            assert len(one["checks_after"]["conditions"]) == checked
-            assert _in_force(one, "page_size") == "8192"
+        for line in journal_lines(out):
+            assert line["status"] == "done", line["reason"]
+            assert line["result"]["counts"]["committed"] == 50
+            assert len(line["checks_after"]["conditions"]) == checked
+            assert _in_force(line, "page_size") == "8192"
     assert _sum(accounts) == before
     assert not list(tmp_path.glob("accounts.db-*"))
 

@@ -33,18 +33,18 @@ filesystem = "ext4"
 def test_a_shipped_program_keeps_its_word_at_its_durable_level(powercut: Cut, tmp_path: Path, file: Path) -> None:
     durable, fast = tomllib.loads(file.read_text())["program"]["durability"]
     told = powercut(file, tmp_path / "out", "--quick", "--cuts", str(times(1, 2)))
-    verdicts = {one["levels"]["durability"]: one["verdict"] for one in told["combinations"]}
-    reasons = [one["cut"] and one["cut"]["reasons"] for one in told["cuts"]]
-    assert {one["status"] for one in told["cuts"]} == {"done"}, [one["reason"] for one in told["cuts"]]
+    verdicts = {combination["levels"]["durability"]: combination["verdict"] for combination in told["combinations"]}
+    reasons = [cut["cut"] and cut["cut"]["reasons"] for cut in told["cuts"]]
+    assert {cut["status"] for cut in told["cuts"]} == {"done"}, [cut["reason"] for cut in told["cuts"]]
     assert verdicts[durable] == "survived", reasons
     assert verdicts[fast] in ("survived", "lost"), reasons  # what is in flight then may have been written
     assert told["losses"]["unannounced"] == 0, reasons
     if file.stem == "shell-file":  # nothing writes within its moments what nobody flushes
         assert verdicts[fast] == "lost"
-    for one in told["cuts"]:
-        checks = one["cut"]["checks"]
+    for cut in told["cuts"]:
+        checks = cut["cut"]["checks"]
         assert checks["check-notices-an-empty-disk"] == checks["check-notices-a-planted-loss"] == "survived"
-        assert one["cut"]["fate"]["acknowledged"] > 0
+        assert cut["cut"]["fate"]["acknowledged"] > 0
     page = (tmp_path / "out" / "report.html").read_text()
     assert "the program&#39;s own check" in page or "the program's own check" in page
 
@@ -54,8 +54,8 @@ def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Run, powercu
     outside.mkdir()
     file.write_text(FAULTS.replace("@OUTSIDE@", str(outside)))
     told = powercut(file, out, "--cuts", "1", code=3)
-    cuts = {one["cell"].split("/")[2].partition("#")[0]: one for one in told["cuts"]}
-    verdicts = {level: one["cut"]["verdict"] for level, one in cuts.items() if one["status"] == "done"}
+    cuts = {cut["cell"].split("/")[2].partition("#")[0]: cut for cut in told["cuts"]}
+    verdicts = {level: cut["cut"]["verdict"] for level, cut in cuts.items() if cut["status"] == "done"}
     assert verdicts == {
         "sound": "survived", "grouped": "survived", "buffered": "unknown", "credulous": "unknown", "elsewhere": "unknown", "unhelpful": "unknown",
         "unflushed": "lost",
@@ -82,14 +82,17 @@ def test_crash_states_of_a_program(powercut: Cut, tmp_path: Path) -> None:
     text = FAULTS.replace("@OUTSIDE@", str(tmp_path)).replace('"disk"', '"disk"\ndisk_failure = "crash-states"')
     file.write_text(f'{text}disk_states = 4\n[factors]\ndurability = ["sound", "buffered", "unflushed"]\n')
     told = powercut(file, tmp_path / "out", "--cuts", "1", code=None)
-    found = {one["levels"]["durability"]: (one["verdict"], one["crash_states"]) for one in told["combinations"]}
+    found = {
+        combination["levels"]["durability"]: (combination["verdict"], combination["crash_states"])
+        for combination in told["combinations"]
+    }
     assert found["sound"] == ("survived", 4)
     assert found["buffered"][0] != "survived"
     assert found["unflushed"][0] == "lost"
     planted = told["controls"]["check-notices-a-planted-loss"]
     assert planted["held"] == planted["of"] >= 2  # of the shortest state that is not survived nothing may be asked
     (lost,) = (
-        one["cut"]["files"] for one in told["cuts"] if one["cut"]["verdict"] == "lost" and "unflushed" in one["cell"]
+        cut["cut"]["files"] for cut in told["cuts"] if cut["cut"]["verdict"] == "lost" and "unflushed" in cut["cell"]
     )
     assert lost["than"] == "load"
     assert "data/file" in lost["missing"] | lost["shorter"]

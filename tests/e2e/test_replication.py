@@ -41,7 +41,7 @@ def test_an_asynchronous_standby_lacks_what_was_acknowledged_and_a_synchronous_o
     file.write_text(REPLICATED)
     told = powercut(file, out)  # all that is lost is announced
     cuts = {(c["levels"]["place.replication"], c["levels"]["place.disk_failure"]): c for c in told["combinations"]}
-    assert {key: one["verdict"] for key, one in cuts.items()} == {
+    assert {key: cut["verdict"] for key, cut in cuts.items()} == {
         ("none", "lost-disk"): "lost", ("asynchronous", "lost-link"): "lost", ("synchronous", "lost-link"): "survived",
     }  # fmt: skip
     rows = {row["replication"]: row["failures"] for row in told["replication"]}

@@ -65,7 +65,7 @@ def test_what_a_replica_has_shown_it_gives_back_when_it_is_promoted(
     code = command("powercut", file, "--out", out, "--json")
     printed = capsys.readouterr()
     assert code == 0, printed.out + printed.err  # what is lost is announced
-    (cut,) = (one["cut"] for one in json.loads(printed.out)["cuts"])
+    (cut,) = (cut["cut"] for cut in json.loads(printed.out)["cuts"])
     assert shown, "the replica showed nothing of the load"
     fate, verdict = cut["fate"], cut["verdict"]
     if failure == "lost-disk":

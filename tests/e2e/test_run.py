@@ -48,7 +48,7 @@ def test_tpcb_on_every_engine_keeps_its_balances(acidtest, tmp_path: Path) -> No
     file.write_text(
         f'name = "tpcb"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = {json.dumps(ALL)}\n'
         "terminals = [1, 3]\n"
-        + "".join(f'[[exclude]]\nengine = "{one}"\nterminals = 3\n' for one in conflicts)
+        + "".join(f'[[exclude]]\nengine = "{conflict}"\nterminals = 3\n' for conflict in conflicts)
         + "[workload.tpcb]\nwarmup_s = 0.2\nduration_s = 1\n"
     )
     acidtest("run", file, "--out", tmp_path / "out", code=0)
@@ -89,7 +89,7 @@ def test_open_loop_counts_every_arrival(acidtest, tmp_path: Path, arrivals: str)
     )
     ran = acidtest("run", file, "--out", tmp_path / "out", "--json")
     # On a busy machine some may still be waiting at the end, which is a finding that is severe.
-    severe = {one["rule"] for one in json.loads(ran.stdout)["findings"] if one["severity"] == "invalid"}
+    severe = {finding["rule"] for finding in json.loads(ran.stdout)["findings"] if finding["severity"] == "invalid"}
     assert severe <= {"unfinished-arrivals"}
     assert ran.returncode == len(severe), ran.stderr
     (recording,) = journal_lines(tmp_path / "out")
@@ -226,7 +226,10 @@ def test_level_drive_flushes_at_each_commit_by_straces_count(acidtest, tmp_path:
 
 @pytest.mark.parametrize(
     ("engine", "level"),
-    [("sqlite", "none"), *(pytest.param(one, "os", marks=() if one in FEW else LONG) for one in FIREBIRDS)],
+    [
+        ("sqlite", "none"),
+        *(pytest.param(firebird, "os", marks=() if firebird in FEW else LONG) for firebird in FIREBIRDS),
+    ],
 )
 def test_weaker_levels_do_not_flush_at_each_commit(acidtest, tmp_path: Path, engine: str, level: str) -> None:
     # Opening and closing the database flushes a few times; commits do not.

@@ -36,11 +36,11 @@ def test_a_search_ends_and_is_told_again_without_another_run(acidtest: Any, tmp_
     held = (out / "search.jsonl").read_bytes()
     found = json.loads(acidtest("search", file, "--out", out, "--json").stdout)
     assert (out / "search.jsonl").read_bytes() == held
-    assert [one["levels"]["terminals"] for one in found["searches"]] == ["1", "2"]
-    for one in found["searches"]:
-        assert one["ended"]
-        assert one["limited_by"] in ENDINGS
-        assert 6 <= len(one["runs"]) <= 10 or one["limited_by"] not in ("budget", "limit")
+    assert [search["levels"]["terminals"] for search in found["searches"]] == ["1", "2"]
+    for search in found["searches"]:
+        assert search["ended"]
+        assert search["limited_by"] in ENDINGS
+        assert 6 <= len(search["runs"]) <= 10 or search["limited_by"] not in ("budget", "limit")
     assert {line["status"] for line in journal_lines(out, "search.jsonl")} == {"done"}
     again = json.loads(acidtest("report", out, "--json").stdout)
     assert again["searches"] == found["searches"]

@@ -18,7 +18,7 @@ from acidtest import experiment as experiment_
 from acidtest import plan
 from acidtest.conductor.run import run
 from acidtest.engine import Engine, catalogue, tls
-from acidtest.engine.firebird.target import FirebirdTarget
+from acidtest.engine.firebird.engine import FirebirdTarget
 from acidtest.engine.foreign import MARK
 from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import Progress
@@ -155,9 +155,10 @@ def test_a_server_by_url_is_loaded_measured_and_left_as_it_was(acidtest, tmp_pat
     assert "own, which acidtest cannot see" in " ".join(ran.stdout.split())
     if own.family == "firebird":
         figures = [
-            {one["name"]: one["sessions"] for one in recording["engine_counts"]["counters"]} for recording in recordings
+            {counter["name"]: counter["sessions"] for counter in recording["engine_counts"]["counters"]}
+            for recording in recordings
         ]
-        assert [one["record_inserts"] for one in figures] == [20, 20]
+        assert [figure["record_inserts"] for figure in figures] == [20, 20]
     assert own.tables() == "0"
     written = (tmp_path / "out" / "journal.jsonl").read_text() + (tmp_path / "out" / "report.html").read_text()
     assert own.password not in written + ran.stdout + ran.stderr
@@ -234,7 +235,7 @@ def test_a_user_without_rights_sees_what_the_own_sessions_counted(acidtest, tmp_
     for recording in journal_lines(tmp_path / "seen"):  # everybody sees the own sessions
         counts = recording["engine_counts"]
         assert counts["not_counted"] is None
-        (inserts,) = [one for one in counts["counters"] if one["name"] == "record_inserts"]
+        (inserts,) = [counter for counter in counts["counters"] if counter["name"] == "record_inserts"]
         # Whether the server's sessions share one cache, and so counters of the database, such a user cannot see.
         assert (inserts["sessions"], inserts["database"]) == (20, None)
     own.carry_out("revoke create table from user ann", "drop user ann")

@@ -66,12 +66,14 @@ def smallest(written: dict[str, Any], duration_s: float = MOST["duration_s"]) ->
         if name in run
     }
     if "place.access" in small["factors"]:  # a hint is given to files that are open for longer than a few moments
-        workloads = {name: {**one, "duration_s": max(2, duration_s)} for name, one in workloads.items()}
+        workloads = {name: {**workload, "duration_s": max(2, duration_s)} for name, workload in workloads.items()}
         for written_workload in (*written["workload"].values(), *workloads.values()):
             written_workload.pop("count", None)
     more: dict[str, Any] = {"repetitions": 1, "workload": workloads}
     if "disk_recovery_s" in small.get("place", {}):  # the rate before a cut takes its seconds
-        more["workload"] = {name: {**one, "duration_s": max(12, duration_s)} for name, one in workloads.items()}
+        more["workload"] = {
+            name: {**workload, "duration_s": max(12, duration_s)} for name, workload in workloads.items()
+        }
         more["place"] = {"disk_recovery_s": 5}
     if "disk_states" in small.get("place", {}):
         more["place"] = {"disk_states": 5}
@@ -81,7 +83,7 @@ def smallest(written: dict[str, Any], duration_s: float = MOST["duration_s"]) ->
         more["growth"] = {"sizes": SIZES, **({"held_out": HELD_OUT} if small["growth"].get("held_out") else {})}
         levels = [level for of in small["factors"].values() for level in of if isinstance(level, dict)]
         if not any("warehouse_percent" in level.get("set", {}) for level in levels):
-            more["workload"] = {name: {**one, "warehouse_percent": 1} for name, one in workloads.items()}
+            more["workload"] = {name: {**workload, "warehouse_percent": 1} for name, workload in workloads.items()}
     if small.get("place", {}).get("kind") == "guest":  # each of its cells boots an emulated machine
         more["factors"] = {
             name: levels[:1] if len(levels) == 1 else [levels[0], levels[-1]]
@@ -234,19 +236,19 @@ def test_it_runs_is_reported_and_audited(acidtest: Run, tmp_path: Path, file: Pa
         command, journal = ("search", "search") if "search" in written else ("run", "journal")
         recordings = run(acidtest, command, tiny, out / f"{journal}.jsonl")
         for duration_s in LONGER_S:
-            if NOTHING_IN_TIME in {(one["status"], one["reason"]) for one in recordings}:
+            if NOTHING_IN_TIME in {(recording["status"], recording["reason"]) for recording in recordings}:
                 out = tmp_path / f"longer-{duration_s}"
                 tiny.write_text(toml(one_cell_a_level(smallest(written, duration_s))))
                 recordings = run(acidtest, command, tiny, out / f"{journal}.jsonl")
-        assert {(one["status"], one["reason"]) for one in recordings} == {("done", None)}
-        assert all(one["result"]["counts"]["committed"] > 0 for one in recordings)
-        assert len({one["cell"] for one in recordings}) == len(recordings) > 1
+        assert {(recording["status"], recording["reason"]) for recording in recordings} == {("done", None)}
+        assert all(recording["result"]["counts"]["committed"] > 0 for recording in recordings)
+        assert len({recording["cell"] for recording in recordings}) == len(recordings) > 1
     if kinds & OF_CUTS:
         ran = acidtest("powercut", tiny, "--quick", "--out", out, "--cuts", "1", "--json")
         assert ran.returncode in (0, 1), ran.stderr
         cuts = json.loads(ran.stdout)["cuts"]
-        assert {one["status"] for one in cuts} == {"done"}, cuts
-        assert {one["cut"]["verdict"] for one in cuts if not struck_nothing(one["cut"])} <= {"survived", "lost"}
+        assert {cut["status"] for cut in cuts} == {"done"}, cuts
+        assert {cut["cut"]["verdict"] for cut in cuts if not struck_nothing(cut["cut"])} <= {"survived", "lost"}
     assert (out / "report.html").stat().st_size > 100_000
     audited = acidtest("audit", out, "--json")
     assert audited.returncode in (0, 1), audited.stderr

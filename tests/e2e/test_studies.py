@@ -34,8 +34,8 @@ def test_an_experiment_is_run_kept_and_not_run_twice(tmp_path: Path, monkeypatch
     assert measuring.measure("a-study", experiments, out) == 0
     first = recordings.kept("a-study", "tiny")
     assert first is not None
-    assert [one.status for one in first.recordings] == ["done", "done"]
-    assert all(one.place.path.startswith("OUT/") for one in first.recordings)
+    assert [recording.status for recording in first.recordings] == ["done", "done"]
+    assert all(recording.place.path.startswith("OUT/") for recording in first.recordings)
     before = (out / "tiny" / "journal.jsonl").read_bytes()
     assert measuring.measure("a-study", experiments, out) == 0
     assert (out / "tiny" / "journal.jsonl").read_bytes() == before

@@ -40,7 +40,8 @@ def test_json_for_programs(acidtest, experiment, tmp_path: Path) -> None:
     assert cell["engine"]["id"] == "firebird-5.0"
     assert cell["calls"]["commits"] == 20
     assert any(
-        one["role"] == "database" and any("SYNC" in flags for flags in one["flags"]) for one in cell["calls"]["files"]
+        file["role"] == "database" and any("SYNC" in flags for flags in file["flags"])
+        for file in cell["calls"]["files"]
     )
     assert (tmp_path / "out" / "journal.jsonl").exists()
 
@@ -58,15 +59,15 @@ def test_a_firebird_tells_of_each_statement(acidtest, tmp_path: Path, engine: st
     (recording,) = journal_lines(tmp_path / "out")
     traced = recording["traced_statements"]
     assert (traced["not_traced"], traced["commits"], traced["committed"]) == (None, 30, 30)
-    by_kind = {one["kind"]: one for one in traced["statements"]}
+    by_kind = {statement["kind"]: statement for statement in traced["statements"]}
     assert set(by_kind) == {"", "commit", "start of a transaction"}
     assert by_kind[""]["text"].startswith("insert into")
     assert (by_kind[""]["count"], by_kind[""]["record_inserts"]) == (30, 30)
     # With forced writes the pages are written by the commit, and the engine's counters tell the same.
     assert by_kind["commit"]["writes"] >= 30
     assert by_kind["commit"]["writes"] > by_kind[""]["writes"]
-    (page_writes,) = [one for one in recording["engine_counts"]["counters"] if one["name"] == "page_writes"]
-    assert sum(one["writes"] for one in traced["statements"]) <= page_writes["sessions"]
+    (page_writes,) = [counter for counter in recording["engine_counts"]["counters"] if counter["name"] == "page_writes"]
+    assert sum(statement["writes"] for statement in traced["statements"]) <= page_writes["sessions"]
     assert acidtest("report", tmp_path / "out").returncode == 0
     assert "its statements, as the engine traced them" in (tmp_path / "out" / "report.html").read_text()
 
@@ -88,7 +89,7 @@ def test_a_run_may_be_watched_and_says_so(acidtest, tmp_path: Path) -> None:
         "[workload.commits]\ncount = 50\n"
     )
     acidtest("run", file, "--out", tmp_path / "out", code=0)
-    bare, watched = sorted(journal_lines(tmp_path / "out"), key=lambda one: one["calls"] is not None)
+    bare, watched = sorted(journal_lines(tmp_path / "out"), key=lambda line: line["calls"] is not None)
     assert bare["calls"] is None
     assert not [warning for warning in bare["warnings"] if warning["code"] == "observed"]
     assert watched["calls"]["per_commit"]["flushes"]["median"] == 1

@@ -51,7 +51,7 @@ def test_it_runs_an_experiment_with_the_rig_of_the_wheel(installed: Path, tmp_pa
     (rig,) = [f for f in json.loads(acidtest("doctor", "--json"))["findings"] if f["what"] == "rig"]
     assert rig["detail"].endswith(f"({installed / 'bin' / 'acidtest-rig'})")
     assert {"quick", "key-value", "shell-file"} <= {
-        one["name"] for one in json.loads(acidtest("experiments", "list", "--json"))
+        load["name"] for load in json.loads(acidtest("experiments", "list", "--json"))
     }
     assert len(json.loads(acidtest("plan", "@key-value", "--quick", "--json"))["cells"]) > 1
     assert "20 cells" in acidtest("plan", "@quick")

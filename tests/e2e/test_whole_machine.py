@@ -51,6 +51,6 @@ def test_dm_crypt_on_a_drive_that_keeps_its_word_and_on_one_that_lies(acidtest: 
         place = recording["place"]
         assert (place["kind"], place["filesystem"], place["device"]) == ("machine", "ext4", "/dev/mapper/acidtest")
         assert place["guest"]["accelerator"] == "tcg"
-        settings = {one["name"]: one["in_force"] for one in recording["settings"]}
+        settings = {setting["name"]: setting["in_force"] for setting in recording["settings"]}
         assert (settings["place.stack"], settings["synchronous"]) == ("dm-crypt", "full")
         assert recording["cut"]["checks"]["disk-loses-its-cache"] == "survived"

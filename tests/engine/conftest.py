@@ -1,9 +1,13 @@
-"""A sealed database of one engine and instances over copies of it; the suite that uses them names the engine."""
+"""What suites of engines share: a sealed database of one engine, which the suite names, instances over copies of it, and a
+directory that is served as a repository is."""
 
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -26,6 +30,24 @@ def databases(engines_installed: None, tmp_path_factory: pytest.TempPathFactory)
         return made[engine]
 
     return of
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A directory that is served on loopback, and its URL."""
+    root = tmp_path / "served"
+    root.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=root)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield root, f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture(scope="module")

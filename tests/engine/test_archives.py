@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -17,24 +13,15 @@ from acidtest.errors import MachineLacks
 JAR = b"the jar" * 1000
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where the jar ``a.group:thing:1.0`` lies in a repository that is served on loopback."""
-    shelf = tmp_path / "repository" / "a" / "group" / "thing" / "1.0"
+def shelf(served: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the jar ``a.group:thing:1.0`` lies in a repository."""
+    root, url = served
+    shelf = root / "a" / "group" / "thing" / "1.0"
     shelf.mkdir(parents=True)
     (shelf / "thing-1.0.jar").write_bytes(JAR)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path / "repository")) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        monkeypatch.setenv(archives.VARIABLE, f"http://127.0.0.1:{server.server_port}/")
-        yield shelf
-        server.shutdown()
-        thread.join()
+    monkeypatch.setenv(archives.VARIABLE, url)
+    return shelf
 
 
 def bring(tmp_path: Path) -> bytes:

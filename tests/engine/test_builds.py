@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -385,11 +384,3 @@ def test_a_broken_entry_is_told_and_can_be_removed(home: Path) -> None:
     (home / "builds" / "mine.json").write_text('{"name": 1}')
     with pytest.raises(BadInput, match="it holds no texts"):
         registered_builds.find("mine")
-
-
-def test_a_program_asked_for_its_version_gets_no_settings_of_ours(
-    postgres: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PGDATA", "/nowhere")
-    assert "PGDATA" in os.environ
-    assert build("postgresql", postgres("18.6")).facts().version == "18.6"

@@ -9,10 +9,7 @@ import os
 import shutil
 import subprocess
 import tarfile
-import threading
-from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,11 +22,6 @@ ARCHITECTURE = debian.ARCHITECTURES[os.uname().machine]
 PROGRAM = "usr/bin/answer"
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def gpg(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., bytes]:
     """gpg with a key of these tests, in a home of its own."""
@@ -37,18 +29,8 @@ def gpg(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., bytes]:
     home.chmod(0o700)
 
     def run(*arguments: str, input: bytes = b"") -> bytes:  # noqa: A002
-        command = [
-            "gpg",
-            "--homedir",
-            str(home),
-            "--batch",
-            "--quiet",
-            "--pinentry-mode",
-            "loopback",
-            "--passphrase",
-            "",
-        ]
-        return subprocess.run([*command, *arguments], input=input, capture_output=True, check=True).stdout
+        quietly = ["--homedir", str(home), "--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""]
+        return subprocess.run(["gpg", *quietly, *arguments], input=input, capture_output=True, check=True).stdout
 
     run("--quick-generate-key", "tests of acidtest", "ed25519", "sign", "never")
     return run
@@ -111,20 +93,16 @@ def deb(files: dict[str, Path | bytes]) -> bytes:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpg: Callable[..., bytes]) -> Iterator[Shelf]:
-    root = tmp_path / "archive"
-    root.mkdir()
+def shelf(
+    tmp_path: Path, served: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, gpg: Callable[..., bytes]
+) -> Shelf:
+    root, url = served
     keyring = tmp_path / "keyring.gpg"
     keyring.write_bytes(gpg("--export"))
     monkeypatch.setattr(debian, "KEYRINGS", (keyring,))
     monkeypatch.setattr(debian, "_READ", {})
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=root)) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        monkeypatch.setenv(debian.VARIABLE, f"http://127.0.0.1:{server.server_port}/")
-        yield Shelf(root, gpg)
-        server.shutdown()
-        thread.join()
+    monkeypatch.setenv(debian.VARIABLE, url)
+    return Shelf(root, gpg)
 
 
 def bring(tmp_path: Path, series: str = "2.1", *wanted: str, say: Callable[[str], None] = lambda line: None) -> Path:

@@ -10,12 +10,10 @@ from collections.abc import Callable
 import pytest
 
 from acidtest import settings
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.engine.mysql.engine import Mysql
-from acidtest.journal.protocol import Answered, AskPhase, Job
 from acidtest.place import Ledger
-from acidtest.workload.commits import CommitsWorkload
+from rig_jobs import ask
 from support import MYSQLS, POSTGRESES
 
 NO_LOG = "(No default value)"  # of a file's name: it is off
@@ -57,18 +55,10 @@ def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
 def test_postgresql(engine: Engine, adopt: Callable[..., Instance], ledger: Ledger) -> None:
     instance = adopt()
     instance.start(ledger)
-    question = "SELECT name, boot_val, unit FROM pg_settings"
-    job = Job(
-        seed=1,
-        target=instance.target(),
-        workload=CommitsWorkload(row_bytes=50),
-        inspect=[],
-        phases=[AskPhase(questions=[question])],
-    )
-    (answer,) = (one for one in converse(job, ledger, instance.environment()) if isinstance(one, Answered))
+    rows = ask(instance, ledger, "SELECT name, boot_val, unit FROM pg_settings")
     known = settings.of("postgresql")
     differ, compared = {}, 0
-    for name, value, unit in answer.rows:
+    for name, value, unit in rows:
         setting = known.known.get(name or "")
         expected = setting.default(engine.facts().version) if setting else None
         if name is None or expected is None or value is None or name == WRITTEN_BY_INITDB:

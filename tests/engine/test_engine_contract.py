@@ -9,35 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
 from acidtest.engine.base import DURABILITY_LEVELS
 from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
-from acidtest.journal.protocol import (
-    Checked,
-    CheckPhase,
-    ClosedLoop,
-    Count,
-    Event,
-    Job,
-    LoadPhase,
-    Result,
-    RunPhase,
-    Settings,
-)
+from acidtest.journal.protocol import Checked, CheckPhase, Event, LoadPhase, Result, Settings
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
-from acidtest.workload.commits import CommitsWorkload
 from families import FAMILIES
+from rig_jobs import of, run, talk
 
 Make = Callable[..., Instance]
-LOAD = [LoadPhase()]
-RUN = [
-    CheckPhase(),
-    RunPhase(terminals=2, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=20), retries=10),
-    CheckPhase(),
-]
+RUN = (CheckPhase(), run(2, 20), CheckPhase())
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +37,7 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...
             instance = engine.create(base / "made", settings)
             try:
                 instance.start(ledger)
-                talk(instance, LOAD, ledger, inspect=False)
+                talk(instance, ledger, LoadPhase())
                 instance.seal()
                 names = [path.name for path in instance.database_files()]
             finally:
@@ -87,24 +70,17 @@ def make(engine: Engine, templates: Callable[..., list[Path]], tmp_path: Path, l
         instance.release()
 
 
-def talk(instance: Instance, phases: list, ledger: Ledger, *, inspect: bool = True) -> list[Event]:
-    inspections = instance.inspections() if inspect else []
-    workload = CommitsWorkload(row_bytes=100)
-    job = Job(seed=1, target=instance.target(), workload=workload, inspect=inspections, phases=phases)
-    return list(converse(job, ledger, instance.environment()))
-
-
 def in_force(instance: Instance, events: list[Event], unverifiable: Collection[str] = ()) -> dict[str, str | None]:
-    found = instance.settings_in_force([e for e in events if isinstance(e, Settings)])
+    found = instance.settings_in_force(of(Settings, events))
     assert not any(setting.is_wrong for setting in found), [s for s in found if s.is_wrong]
     assert [setting.name for setting in found if not setting.is_verifiable] == [*unverifiable]
     return {setting.name: setting.in_force for setting in found}
 
 
 def runs_with_everything_in_force(engine: Engine, instance: Instance, ledger: Ledger, level: str) -> list[Event]:
-    events = talk(instance, RUN, ledger)
-    assert all(c.holds for e in events if isinstance(e, Checked) for c in e.conditions)
-    assert [e.counts.committed for e in events if isinstance(e, Result)] == [20]
+    events = talk(instance, ledger, *RUN, inspect=instance.inspections())
+    assert all(condition.holds for checked in of(Checked, events) for condition in checked.conditions)
+    assert [result.counts.committed for result in of(Result, events)] == [20]
     assert in_force(instance, events)
     assert instance.log() == ""
     assert instance.died() is None
@@ -122,7 +98,7 @@ def test_a_copy_of_a_sealed_template_runs_with_everything_in_force_and_a_wrong_a
 ) -> None:
     instance = make("drive")
     events = runs_with_everything_in_force(engine, instance, ledger, "drive")
-    answers = [event for event in events if isinstance(event, Settings)]
+    answers = of(Settings, events)
     name, value = FAMILIES[engine.family].lie
     values = [v.model_copy(update={"value": value}) if v.name == name else v for v in answers[0].values]
     assert values != answers[0].values
@@ -149,24 +125,27 @@ def test_settings_reach_the_engine(engine: Engine, make: Make, ledger: Ledger) -
     for name, newer in family.asked_of_newer.items():
         asked |= newer if name in engine.setting_specs() else {}
     instance = make("drive", asked)
-    # One terminal: an exclusive lock admits no second.
-    phases = [RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=3), retries=1)]
     if family.asked_once:
         asked = {name: value for name, value in asked.items() if name not in family.asked_once}
         instance = engine.adopt(instance.directory, asked, "drive")
-    events = talk(instance, phases, ledger)
+    # One terminal: an exclusive lock admits no second.
+    events = talk(instance, ledger, run(1, 3), inspect=instance.inspections())
     found = in_force(instance, events, family.shown_nowhere.get(engine.id, ()))
     assert set(asked) <= set(found)
     first = next(iter(asked))
     assert found[first] == str(asked[first])
-    answers = next(event for event in events if isinstance(event, Settings))
-    answered = {one.name for one in instance.settings_in_force([answers]) if one.source != "the rig's job"}
+    answers = of(Settings, events)[0]
+    answered = {
+        setting_in_force.name
+        for setting_in_force in instance.settings_in_force([answers])
+        if setting_in_force.source != "the rig's job"
+    }
     noticed = set()
     for value, lie in product(answers.values, ("7777", "")):
         values = [value.model_copy(update={"value": lie}) if one == value else one for one in answers.values]
         with suppress(ValueError):  # nothing is no number
             lied = instance.settings_in_force([answers.model_copy(update={"values": values})])
-            noticed |= {one.name for one in lied if one.is_wrong}
+            noticed |= {setting_in_force.name for setting_in_force in lied if setting_in_force.is_wrong}
     assert set(asked) & answered <= noticed
 
 

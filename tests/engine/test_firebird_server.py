@@ -9,38 +9,26 @@ import shutil
 import signal
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue, debian
 from acidtest.engine.firebird.server import ENGINES, FirebirdServer, ServerInstance, check_that_it_runs
 from acidtest.engine.firebird.versions import VERSIONS
 from acidtest.engine.server import port_for
 from acidtest.errors import CellFailed, MachineLacks
-from acidtest.journal.models import Scalar
-from acidtest.journal.protocol import (
-    CheckPhase,
-    ClosedLoop,
-    Duration,
-    Event,
-    Job,
-    LoadPhase,
-    Progress,
-    RunPhase,
-    Settings,
-)
+from acidtest.journal.models import Scalar, SettingInForce
+from acidtest.journal.protocol import CheckPhase, Event, LoadPhase, Progress
 from acidtest.place import Ledger
-from acidtest.workload.commits import CommitsWorkload
+from rig_jobs import endless, in_force, talk, talking
 
 Make = Callable[..., ServerInstance]
 MODES = {"Super": "SuperServer", "SuperClassic": "SuperClassic", "Classic": "Classic"}
-ENDLESS = RunPhase(
-    terminals=3, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Duration(seconds=300), retries=10
-)  # fmt: skip
+LOAD = LoadPhase()
 
 
 @pytest.fixture
@@ -61,10 +49,17 @@ def make(engines_installed: None, tmp_path: Path, ledger: Ledger) -> Iterator[Ma
         instance.release()
 
 
-def talk(instance: ServerInstance, phases: list, ledger: Ledger) -> Iterator[Event]:
-    workload = CommitsWorkload(row_bytes=50)
-    job = Job(seed=1, target=instance.target(), workload=workload, inspect=instance.inspections(), phases=phases)
-    return converse(job, ledger, instance.environment())
+def begun(instance: ServerInstance, ledger: Ledger) -> Generator[Event]:
+    """A load, and terminals that do not end, with the settings that sessions answer."""
+    return talking(instance, ledger, LOAD, endless(3), inspect=instance.inspections())
+
+
+def settings_of(instance: ServerInstance, ledger: Ledger) -> dict[str, SettingInForce]:
+    return in_force(instance, talk(instance, ledger, LOAD, inspect=instance.inspections()))
+
+
+def runs(event: Event) -> bool:
+    return isinstance(event, Progress) and event.phase == "run"
 
 
 def processes(instance: ServerInstance) -> list[int]:
@@ -86,14 +81,8 @@ def test_the_mode_is_read_from_the_sessions_and_nothing_is_left_of_them(
 ) -> None:
     instance = make({"server_mode": mode}, release)
     instance.start(ledger)
-    with closing(talk(instance, [LoadPhase(), ENDLESS], ledger)) as events:
-        answers = []
-        for event in events:
-            if isinstance(event, Settings):
-                answers.append(event)
-            elif isinstance(event, Progress) and event.phase == "run":
-                break
-        found = {s.name: s for s in instance.settings_in_force(answers)}
+    with closing(begun(instance, ledger)) as events:
+        found = in_force(instance, takewhile(lambda event: not runs(event), events))
         source = "RDB$CONFIG" if VERSIONS[release].has_config_table else "MON$ATTACHMENTS"
         assert (found["server_mode"].in_force, found["server_mode"].source) == (mode, source)
         assert all(s.agrees for s in found.values())
@@ -108,8 +97,7 @@ def test_a_mode_that_is_not_the_one_asked_for_does_not_agree(make: Make, ledger:
     conf = instance.directory / "root" / "firebird.conf"
     conf.write_text(conf.read_text().replace("ServerMode = Classic", "ServerMode = SuperClassic"))
     instance.start(ledger)
-    answers = [e for e in talk(instance, [LoadPhase()], ledger) if isinstance(e, Settings)]
-    wrong = [s for s in instance.settings_in_force(answers) if not s.agrees]
+    wrong = [setting for setting in settings_of(instance, ledger).values() if not setting.agrees]
     assert [(s.name, s.asked, s.in_force) for s in wrong] == [("server_mode", "Classic", "SuperClassic")]
 
 
@@ -117,8 +105,7 @@ def test_a_port_is_used_when_free_and_refused_when_taken(make: Make, ledger: Led
     port = port_for("", None)
     instance = make({"port": port})
     instance.start(ledger)
-    answers = [e for e in talk(instance, [LoadPhase()], ledger) if isinstance(e, Settings)]
-    (found,) = [s for s in instance.settings_in_force(answers) if s.name == "port"]
+    found = settings_of(instance, ledger)["port"]
     assert (found.asked, found.in_force, found.agrees) == (str(port), str(port), True)
     other = make({"port": port})
     with pytest.raises(CellFailed, match=rf"firebird-3.0-server: port {port} of 127\.0\.0\.1 is taken"):
@@ -133,16 +120,15 @@ def test_it_listens_on_the_loopback_address_only_and_refuses_a_wrong_password(ma
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.2", target.remote.port), timeout=60)
     wrong = target.model_copy(update={"remote": target.remote.model_copy(update={"password": "masterkey"})})
-    job = Job(seed=1, target=wrong, workload=CommitsWorkload(row_bytes=50), inspect=[], phases=[CheckPhase()])
     with pytest.raises(CellFailed, match="does not let SYSDBA in: there is no such user, or the password is wrong"):
-        list(converse(job, ledger, instance.environment()))
+        talk(instance, ledger, CheckPhase(), target=wrong)
 
 
 def test_an_orderly_end_under_sessions_is_routine_and_a_kill_is_told(make: Make, ledger: Ledger) -> None:
     instance = make()
     instance.start(ledger)
-    with closing(talk(instance, [LoadPhase(), ENDLESS], ledger)) as events:
-        next(e for e in events if isinstance(e, Progress) and e.phase == "run")
+    with closing(begun(instance, ledger)) as events:
+        next(filter(runs, events))
         instance.seal()
     assert instance.log_findings() == []
     other = make()
@@ -161,14 +147,14 @@ def test_a_server_that_is_deaf_to_the_signal_is_killed_only_when_its_database_is
     monkeypatch.setattr("acidtest.engine.server.STOP_S", 0.5)
     instance = make()
     instance.start(ledger)
-    list(talk(instance, [LoadPhase()], ledger))
+    talk(instance, ledger, LOAD)
     os.kill(processes(instance)[0], signal.SIGSTOP)
     instance.seal()
     assert processes(instance) == []
     busy = make()
     busy.start(ledger)
-    with closing(talk(busy, [LoadPhase(), ENDLESS], ledger)) as events:
-        next(e for e in events if isinstance(e, Progress) and e.phase == "run")
+    with closing(begun(busy, ledger)) as events:
+        next(filter(runs, events))
         os.kill(processes(busy)[0], signal.SIGSTOP)
         with pytest.raises(CellFailed, match="did not stop within"):
             busy.seal()

@@ -18,21 +18,11 @@ from acidtest.engine.firebird.instance import FILE, FirebirdInstance
 from acidtest.engine.firebird.versions import CONF
 from acidtest.formats import firebird_header, firebird_locks
 from acidtest.journal.models import Scalar, SettingInForce
-from acidtest.journal.protocol import (
-    ClosedLoop,
-    Duration,
-    Inspection,
-    Job,
-    LoadPhase,
-    Progress,
-    RunPhase,
-    Settings,
-)
+from acidtest.journal.protocol import LoadPhase, Progress, Settings
 from acidtest.place import Ledger
 from acidtest.place.cgroup import Launched
-from acidtest.workload.commits import CommitsWorkload
+from rig_jobs import endless, in_force, job_of
 
-ENDLESS = RunPhase(terminals=2, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Duration(seconds=600), retries=9)
 Found = Callable[..., dict[str, SettingInForce]]
 
 
@@ -58,10 +48,7 @@ def found(engine: Engine, sealed: Callable[[Engine], list[Path]], tmp_path: Path
         conf.write_text("\n".join([*lines, *(f"{CONF[name]} = {value}" for name, value in written.items()), ""]))
         launched = Launched(ledger, None)
         instance.start(launched)
-        workload = CommitsWorkload(row_bytes=50)
-        asked: list[Inspection] = instance.inspections()
-        phases = [LoadPhase(), ENDLESS]
-        job = Job(seed=1, target=instance.target(), workload=workload, inspect=asked, phases=phases)
+        job = job_of(instance, LoadPhase(), endless(2), inspect=instance.inspections())
         answers = []
         with closing(converse(job, launched if engine.embedded else ledger, instance.environment())) as events:
             for event in events:
@@ -70,7 +57,7 @@ def found(engine: Engine, sealed: Callable[[Engine], list[Path]], tmp_path: Path
                 elif isinstance(event, Progress) and event.phase == "run":
                     assert not look or instance.witness(launched.pids())
                     break
-        return {setting.name: setting for setting in instance.settings_in_force(answers)}
+        return in_force(instance, answers)
 
     yield run
     for instance in made:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acidtest.engine.firebird.statistics import of_gstat
+from acidtest.engine.firebird.inspection import of_gstat
 from acidtest.formats import gstat
 
 PAGE = 16384

@@ -10,50 +10,47 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
 from acidtest.journal.protocol import (
     Answered,
     AskPhase,
     Checked,
     CheckPhase,
-    ClosedLoop,
-    Count,
     Event,
-    Job,
     LoadPhase,
     Phase,
-    RunPhase,
     Surveyed,
     SurveyPhase,
 )
 from acidtest.place import Ledger
 from acidtest.workload import BY_KIND
+from rig_jobs import of, run, talk
 
 HISTORY = BY_KIND["history"].model_validate({"terminals": 3, "rows": 30, "open_ms": 20, "count": 60})
 CONDITIONS = set(HISTORY.conditions())
-RUN = RunPhase(terminals=3, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=60), retries=1000)
+RUN = run(3, 60, retries=1000)
 # What several roll back may stay in Firebird: findings/firebird-rollback.
 ALONE = RUN.model_copy(update={"terminals": 1})
 SQL = Path(__file__).parents[2] / "rig" / "workload" / "src" / "history"
 
 
-def told(instance: Instance, ledger: Ledger, phases: Sequence[Phase], seed: int = 11) -> list[Event]:
-    job = Job(seed=seed, target=instance.target(), workload=HISTORY.message(), inspect=[], phases=list(phases))
-    return list(converse(job, ledger, instance.environment()))
+def told(instance: Instance, ledger: Ledger, *phases: Phase, seed: int = 11) -> list[Event]:
+    return talk(instance, ledger, *phases, workload=HISTORY.message(), seed=seed)
 
 
 def checks(events: Sequence[Event]) -> list[dict[str, str]]:
     """Of each check, the conditions that do not hold, with what they say. None is left out."""
-    checked = [event for event in events if isinstance(event, Checked)]
-    assert all({one.name for one in event.conditions} == CONDITIONS for event in checked)
-    return [{one.name: one.detail for one in event.conditions if not one.holds} for event in checked]
+    checked = of(Checked, events)
+    assert all({condition.name for condition in event.conditions} == CONDITIONS for event in checked)
+    return [
+        {condition.name: condition.detail for condition in event.conditions if not condition.holds} for event in checked
+    ]
 
 
 def broken(instance: Instance, ledger: Ledger, *questions: str) -> dict[str, str]:
     """What does not hold in another process after these statements, whose seed is another one too."""
     phases: list[Phase] = [AskPhase(questions=list(questions))] if questions else []
-    return checks(told(instance, ledger, [*phases, CheckPhase(at_least=[60])], seed=12))[0]
+    return checks(told(instance, ledger, *phases, CheckPhase(at_least=[60]), seed=12))[0]
 
 
 def statements(dialect: str) -> dict[str, list[str]]:
@@ -68,15 +65,18 @@ def statements(dialect: str) -> dict[str, list[str]]:
 
 @pytest.mark.one_of_a_family
 def test_the_model_agrees_until_something_is_planted(engine: Engine, loading: Instance, ledger: Ledger) -> None:
-    instance, run = loading, ALONE if engine.family == "firebird" else RUN
-    events = told(instance, ledger, [LoadPhase(), CheckPhase(), run, CheckPhase(), run, CheckPhase(), SurveyPhase()])
+    instance, work = loading, ALONE if engine.family == "firebird" else RUN
+    phases = [LoadPhase(), CheckPhase(), work, CheckPhase(), work, CheckPhase(), SurveyPhase()]
+    events = told(instance, ledger, *phases)
     assert checks(events) == [{}, {}, {}]
-    survey = next(event for event in events if isinstance(event, Surveyed))
-    counters = {one.terminal: one.counter for one in survey.terminals}
+    (survey,) = of(Surveyed, events)
+    counters = {terminal.terminal: terminal.counter for terminal in survey.terminals}
     assert sum(counter or 0 for counter in counters.values()) >= 120
-    assert {one.terminal: one.whole for one in survey.terminals} == {of: [(0, n)] for of, n in counters.items()}
+    assert {terminal.terminal: terminal.whole for terminal in survey.terminals} == {
+        of: [(0, n)] for of, n in counters.items()
+    }
     # What another process has begun goes on as the history has it.
-    assert checks(told(instance, ledger, [run, CheckPhase(at_least=[180])], seed=13)) == [{}]
+    assert checks(told(instance, ledger, work, CheckPhase(at_least=[180]), seed=13)) == [{}]
     if engine.family == "postgresql":
         paths_are_forced(instance, ledger)
     gone = "delete from history_rows where id in (select min(id) from history_rows group by owner)"
@@ -92,16 +92,16 @@ def test_the_model_agrees_until_something_is_planted(engine: Engine, loading: In
 
 def paths_are_forced(instance: Instance, ledger: Ledger) -> None:
     """A server that plans by cost follows the settings that stand before the statements."""
-    of = statements("postgres")
-    natural = [*of["naturally"], "explain " + of["natural"][0]]
+    texts = statements("postgres")
+    natural = [*texts["naturally"], "explain " + texts["natural"][0]]
     names = {"by_key": "history_rows_key", "by_group": "history_rows_group", "by_unique": "history_rows_unique",
              "by_owner": "history_rows_owner", "entries": "history_rows_group"}  # fmt: skip
-    by_index = [*of["by_indexes"], *("explain " + of[name][0] for name in names)]
-    looked_up = "explain " + of["looked_up"][0].format(ids=", ".join(map(str, range(200))))
+    by_index = [*texts["by_indexes"], *("explain " + texts[name][0] for name in names)]
+    looked_up = "explain " + texts["looked_up"][0].format(ids=", ".join(map(str, range(200))))
     answers = [
         "\n".join(str(row[0]) for row in event.rows)
-        for event in told(instance, ledger, [AskPhase(questions=[*natural, *by_index, looked_up])])
-        if isinstance(event, Answered) and event.rows
+        for event in of(Answered, told(instance, ledger, AskPhase(questions=[*natural, *by_index, looked_up])))
+        if event.rows
     ]
     assert "Seq Scan on history_rows" in answers[0]
     for (name, index), plan in zip(names.items(), answers[1:], strict=False):
@@ -114,7 +114,7 @@ def paths_are_forced(instance: Instance, ledger: Ledger) -> None:
 def test_an_index_that_lacks_an_entry_is_noticed(loading: Instance, ledger: Ledger) -> None:
     """And a body with a wrong byte."""
     instance = loading
-    assert checks(told(instance, ledger, [LoadPhase(), RUN, CheckPhase()])) == [{}]
+    assert checks(told(instance, ledger, LoadPhase(), RUN, CheckPhase())) == [{}]
     whole = "create index history_rows_group on history_rows (grp)"
     with closing(sqlite3.connect(next(iter(instance.database_files())))) as database:
         (missing,) = database.execute("select max(id) from history_rows").fetchone()

@@ -121,8 +121,8 @@ def test_a_damaged_page_is_told_and_the_others_are_counted(engine: Engine, datab
     assert f"page {at // page} is empty, where a data page should be" in inspected.damaged
     assert "damaged" in names(inspected)
     assert whole.statistics and inspected.statistics
-    lost = sum((one.records or 0) for one in whole.statistics.tables)
-    lost -= sum((one.records or 0) for one in inspected.statistics.tables)
+    lost = sum((table.records or 0) for table in whole.statistics.tables)
+    lost -= sum((table.records or 0) for table in inspected.statistics.tables)
     assert 0 <= lost < 2000
     database.write_bytes(content[: 20 * page])
     with pytest.raises(CellFailed) as cut:

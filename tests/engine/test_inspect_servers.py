@@ -17,15 +17,13 @@ from acidtest.conductor.rig import converse
 from acidtest.engine import Engine
 from acidtest.engine.firebird import server_inspection
 from acidtest.engine.firebird.by_url import FirebirdByUrlInstance
-from acidtest.engine.inspection import Looked
+from acidtest.engine.inspection import InspectionResult
 from acidtest.engine.postgres.instance import NAME
 from acidtest.errors import BadInput, CellFailed
 from acidtest.formats import firebird_header, gstat
-from acidtest.journal.models import IndexStatistics, TableStatistics
-from acidtest.journal.protocol import Answered, AskPhase, Job
 from acidtest.place import Ledger
-from acidtest.workload.commits import CommitsWorkload
-from inspecting import PAGE_SIZES, Made, names, seen
+from inspecting import PAGE_SIZES, Made, agree_but_for_digits, names, seen
+from rig_jobs import ask
 
 
 class Own:
@@ -38,12 +36,7 @@ class Own:
         self.url = f"{family}://{at.user}:{self.password}@{at.host}:{at.port}/{at.database}"
 
     def ask(self, *questions: str) -> list[list[str | None]]:
-        job = Job(
-            seed=1, target=self.instance.target(), workload=CommitsWorkload(row_bytes=1), inspect=[],
-            phases=[AskPhase(questions=list(questions))],
-        )  # fmt: skip
-        events = converse(job, self._ledger, self.instance.environment())
-        return [event.rows for event in events if isinstance(event, Answered)][-1]
+        return ask(self.instance, self._ledger, *questions)
 
 
 def own(engine: Engine, directory: Path, ledger: Ledger, family: str, dump: str) -> Iterator[Own]:
@@ -120,25 +113,8 @@ def test_figures_of_a_postgresql_server_are_pgstattuples(engine: Engine, postgre
     inspected = seen(url)
     assert postgres.password not in inspected.model_dump_json()
     assert inspected.statistics and inspected.statistics.source.startswith("pgstattuple")
-    assert {one.name for one in inspected.statistics.tables} == {"customer", "shop.customer", '"odd name"'}
-    for table in inspected.statistics.tables:
-        name = table.name.replace("odd name", "odd Name")
-        ((length, live, live_bytes, dead),) = postgres.ask(
-            f"select table_len, tuple_count, tuple_len, dead_tuple_count from pgstattuple('{name}')"
-        )
-        assert (table.records, table.versions) == (int(live or 0), int(dead or 0))
-        assert (table.record_bytes or 0) * (table.records or 0) == pytest.approx(int(live_bytes or 0))
-        assert (table.data_pages or 0) * 8192 == int(length or 0)
+    assert {table.name for table in inspected.statistics.tables} == {"customer", "shop.customer", '"odd name"'}
     assert len(inspected.statistics.indexes) == 3
-    for index in inspected.statistics.indexes:
-        ((level, size, density),) = postgres.ask(
-            f"select tree_level, index_size, avg_leaf_density from pgstatindex('{index.name}')"
-        )
-        assert (index.depth, index.bytes, index.fill_percent) == (
-            int(level or 0) + 1,
-            int(size or 0),
-            float(density or 0),
-        )
     ((age, multi),) = postgres.ask(
         "select age(datfrozenxid), mxid_age(datminmxid) from pg_database where datname = current_database()"
     )
@@ -159,21 +135,22 @@ def test_figures_of_an_innodb_server_are_its_own(engine: Engine, innodb: Own) ->
         "where table_schema = database()"
     )
     assert {row[0]: [int(number or 0) for number in row[1:]] for row in rows} == {
-        one.name: [one.records, one.record_bytes, one.bytes, one.index_bytes] for one in inspected.statistics.tables
+        table.name: [table.records, table.record_bytes, table.bytes, table.index_bytes]
+        for table in inspected.statistics.tables
     }
     sizes = innodb.ask(
         "select lower(index_name), table_name, stat_value from mysql.innodb_index_stats "
         "where stat_name = 'size' and database_name = database() and index_name <> 'GEN_CLUST_INDEX'"
     )
     assert {(name, table): int(size or 0) * 16384 for name, table, size in sizes} == {
-        (one.name, one.table): one.bytes for one in inspected.statistics.indexes
+        (index.name, index.table): index.bytes for index in inspected.statistics.indexes
     }
     leaves = innodb.ask(
         "select table_name, stat_value from mysql.innodb_index_stats where stat_name = 'n_leaf_pages' "
         "and database_name = database() and index_name in ('PRIMARY', 'GEN_CLUST_INDEX')"
     )
     assert {table: int(value or 0) for table, value in leaves} == {
-        one.name: one.data_pages for one in inspected.statistics.tables
+        table.name: table.data_pages for table in inspected.statistics.tables
     }
     assert isinstance(inspected.facts["history_list"], int)
     assert "no-primary-key" in names(inspected)
@@ -182,7 +159,7 @@ def test_figures_of_an_innodb_server_are_its_own(engine: Engine, innodb: Own) ->
     # The questions above have had MySQL 8 and later keep their figures for a day.
     innodb.ask("insert into nokey select a.id, 'new' from customer a, customer b limit 20000")
     before, after = (
-        next(one.records for one in told.statistics.tables if one.name == "nokey")
+        next(table.records for table in told.statistics.tables if table.name == "nokey")
         for told in (inspected, seen(innodb.url))
         if told.statistics
     )
@@ -220,10 +197,6 @@ def firebird(engine: Engine, databases: Callable[[str], Made], tmp_path: Path, l
         server.instance.release()
 
 
-def without_fills(part: TableStatistics | IndexStatistics) -> dict[str, object]:
-    return part.model_dump(exclude={"fill_percent", "real_fill_percent"})
-
-
 @pytest.mark.parametrize("engine", ["firebird-3.0-server", "firebird-4.0-server"], indirect=True)
 def test_a_firebird_server_counts_what_its_file_holds(engine: Engine, firebird: OwnFirebird, ledger: Ledger) -> None:
     by_url, by_alias = seen(firebird.url()), seen(firebird.url(database="shop"))
@@ -238,16 +211,10 @@ def test_a_firebird_server_counts_what_its_file_holds(engine: Engine, firebird: 
         (by_url.statistics.indexes, by_file.statistics.indexes),
         (by_alias.statistics.tables, by_file.statistics.tables),
     ):
-        assert {one.name for one in of_url} == {one.name for one in of_file}
-        of_name = {one.name: one for one in of_file}
-        for one in of_url:
-            theirs = of_name[one.name]
-            # gstat prints lengths with two digits, and how full pages are with none.
-            assert without_fills(one) == pytest.approx(without_fills(theirs), abs=0.011)
-            assert (one.fill_percent or 0.0) == pytest.approx(theirs.fill_percent or 0.0, abs=1)
+        agree_but_for_digits(of_url, of_file)
     # gstat does not tell how much of a table's pages its blobs take.
-    fills = {one.name: one.real_fill_percent for one in by_url.statistics.tables}
-    whole = {one.name: one.real_fill_percent for one in by_file.statistics.tables}
+    fills = {table.name: table.real_fill_percent for table in by_url.statistics.tables}
+    whole = {table.name: table.real_fill_percent for table in by_file.statistics.tables}
     assert fills["customer"] is None and fills["emptied"] == pytest.approx(whole["emptied"], abs=0.1)
     for fact in ("page_bytes", "fragments", "fragmented_records_max", "blob_bytes", "forced_writes", "sweep_interval"):
         assert by_url.facts[fact] == by_file.facts[fact], fact
@@ -280,16 +247,18 @@ class Counted(FirebirdByUrlInstance):
 
 
 def test_a_page_is_damaged_if_gstat_says_so_twice() -> None:
-    looked = Looked("Firebird 5.0", {"database_bytes": 8192}, None)
+    result = InspectionResult("Firebird 5.0", {"database_bytes": 8192}, None)
     for said, damaged, noted in (
         ((["page 7"] * 2), "page 7", False),
         (["page 7", ""], "", True),
         (["page 7", "page 9"], "", True),
         ([""], "", False),
     ):
-        told = server_inspection.pages(Counted(*said), looked)
+        told = server_inspection.count_pages(Counted(*said), result)
         assert told.statistics and (told.damaged, bool(told.notes)) == (damaged, noted)
-    left = server_inspection.pages(Counted(), Looked("Firebird 5.0", {"database_bytes": 10**12}, None), 60)
+    left = server_inspection.count_pages(
+        Counted(), InspectionResult("Firebird 5.0", {"database_bytes": 10**12}, None), 60
+    )
     assert left.statistics is None and "1,000,000 MB" in left.statistics_said
 
 

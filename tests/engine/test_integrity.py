@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,33 +15,28 @@ from acidtest.engine.firebird import log
 from acidtest.errors import CellFailed
 from acidtest.families import FIREBIRD
 from acidtest.journal.models import Integrity
-from acidtest.journal.protocol import Answered, AskPhase, Job, LoadPhase, Phase, Surveyed, SurveyPhase
+from acidtest.journal.protocol import LoadPhase, Surveyed, SurveyPhase
 from acidtest.place import Ledger
 from acidtest.workload.numbered import NumberedWorkload
+from rig_jobs import ask, job_of, of, talk
 
 WORKLOAD = NumberedWorkload(terminals=40, parts=20, row_bytes=200)  # many pages
-
-
-def asked(instance: Instance, ledger: Ledger, phases: Sequence[Phase]) -> list[list[str | None]]:
-    job = Job(seed=1, target=instance.target(), workload=WORKLOAD, inspect=[], phases=list(phases))
-    events = list(converse(job, ledger, instance.environment()))
-    return next((event.rows for event in events if isinstance(event, Answered)), [])
 
 
 def one_payload(instance: Instance, ledger: Ledger) -> bytes:
     """A part of a row's, as it lies in a file: Firebird cuts longer texts up."""
     question = "select payload from numbered_left where id = 7 * 1099511627776"
-    return str(asked(instance, ledger, [AskPhase(questions=[question])])[0][0]).encode()[10:40]
+    return str(ask(instance, ledger, question, workload=WORKLOAD)[0][0]).encode()[10:40]
 
 
 def integrity(instance: Instance, ledger: Ledger) -> Integrity:
-    return instance.integrity(lambda question: asked(instance, ledger, [AskPhase(questions=[question])]))
+    return instance.integrity(partial(ask, instance, ledger, workload=WORKLOAD))
 
 
 @pytest.mark.one_of_a_family
 def test_it_holds_until_a_page_is_damaged(loading: Instance, ledger: Ledger) -> None:
     instance = loading
-    asked(instance, ledger, [LoadPhase()])
+    talk(instance, ledger, LoadPhase(), workload=WORKLOAD)
     payload = one_payload(instance, ledger)
     found = integrity(instance, ledger)
     assert found.holds == "holds", found
@@ -59,7 +54,7 @@ def test_it_holds_until_a_page_is_damaged(loading: Instance, ledger: Ledger) -> 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 def test_damage_that_sqlite_can_read_over_is_found(loading: Instance, ledger: Ledger) -> None:
-    asked(loading, ledger, [LoadPhase()])
+    talk(loading, ledger, LoadPhase(), workload=WORKLOAD)
     (file,) = loading.database_files()
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
         database.executescript(
@@ -75,7 +70,7 @@ def test_firebird_that_is_opened_again_and_again_notices_the_same(
     loading: Instance, tmp_path: Path, ledger: Ledger
 ) -> None:
     instance = loading
-    asked(instance, ledger, [LoadPhase()])
+    talk(instance, ledger, LoadPhase(), workload=WORKLOAD)
     payload = one_payload(instance, ledger)
     (scratch,) = instance.scratch()
     conf = tmp_path / "root" / "firebird.conf"
@@ -84,11 +79,10 @@ def test_firebird_that_is_opened_again_and_again_notices_the_same(
     standing = Standing(ledger, local_names=True)
     try:
         for _ in range(3):
-            job = Job(seed=1, target=instance.target(), workload=WORKLOAD, inspect=[], phases=[SurveyPhase()])
-            events = converse(job, ledger, instance.environment(), standing)
-            (survey,) = (event for event in events if isinstance(event, Surveyed))
+            job = job_of(instance, SurveyPhase(), workload=WORKLOAD)
+            (survey,) = of(Surveyed, converse(job, ledger, instance.environment(), standing))
             assert survey.strays == 0
-            assert all(one.whole and not one.torn for one in survey.terminals)
+            assert all(terminal.whole and not terminal.torn for terminal in survey.terminals)
             assert integrity(instance, ledger).holds == "holds"
         (database,) = instance.database_files()
         assert damage(database, payload)
@@ -142,7 +136,7 @@ def test_a_warning_that_shows_a_known_fault_is_kept_before_others() -> None:
     )
     warnings = [f"Warning: Page {n} is an orphan" for n in range(9)] + [f"Warning: {said}"]
     words = [*warnings, "Validation finished: 0 errors, 10 warnings, 0 fixed"]
-    text = "".join(ENTRY.format(database="/a.fdb", words=one) for one in words)
+    text = "".join(ENTRY.format(database="/a.fdb", words=word) for word in words)
     told = log.validation("gfix", text, Path("/a.fdb"))
     assert told.holds == "holds"
     assert told.said.startswith(f"Validation finished: 0 errors, 10 warnings, 0 fixed / {said} / Page 0 is an orphan")

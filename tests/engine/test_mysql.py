@@ -1,117 +1,29 @@
-"""MySQL's and MariaDB's own: what contradicts a level, what is flushed when, servers that die, ports, logs, archives."""
+"""MySQL's and MariaDB's own: servers that die, ports, accounts, logs, archives. Levels: test_levels; flushes: test_observer."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
-import signal
-import socket
-import subprocess
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, archives, catalogue, install
 from acidtest.engine.mysql import engine as module
-from acidtest.engine.mysql.instance import MysqlInstance, worth_reading
-from acidtest.engine.mysql.target import MysqlTarget
+from acidtest.engine.mysql.instance import MysqlInstance, MysqlTarget, worth_reading
 from acidtest.engine.mysql.versions import SETTINGS, VERSIONS, specs_of
-from acidtest.errors import BadInput, CellFailed, MachineLacks
-from acidtest.journal.protocol import Answered, AskPhase, ClosedLoop, Count, Job, LoadPhase, Phase, Result, RunPhase
+from acidtest.errors import CellFailed, MachineLacks
+from acidtest.journal.protocol import LoadPhase
 from acidtest.place import Ledger
-from acidtest.workload.commits import CommitsWorkload
+from rig_jobs import ask, talk
 from support import MYSQLS
 
 Adopt = Callable[..., Instance]
-METHOD = "innodb_flush_method"
-LOG = r"(ib_logfile|#ib_redo)\d+"
 
 
 @pytest.fixture(scope="module", params=MYSQLS)
 def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
     return catalogue.find(request.param)
-
-
-def pid(instance: Instance) -> int:
-    return int((instance.directory / "server.pid").read_text())
-
-
-def wait_for(what: Callable[[], object]) -> None:
-    end = time.monotonic() + 120
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def talk(instance: Instance, ledger: Ledger, *phases: Phase) -> list:
-    workload = CommitsWorkload(row_bytes=50)
-    job = Job(seed=1, target=instance.target(), workload=workload, inspect=[], phases=list(phases))
-    return list(converse(job, ledger, instance.environment()))
-
-
-@pytest.mark.parametrize(
-    ("engine_id", "level", "settings", "why"),
-    [
-        ("mysql-5.5", "drive", {"innodb_flush_log_at_trx_commit": 2}, "which means 1"),
-        ("mariadb-10.11", "os", {"innodb_flush_log_at_trx_commit": 1}, "which means 2"),
-        ("mariadb-10.11", "drive", {METHOD: "nosync"}, "neither commits nor checkpoints wait for a flush"),
-        ("mariadb-10.2", "drive", {METHOD: "littlesync"}, "promises no flush of data files"),
-        ("mysql-5.5", "os", {METHOD: "O_DSYNC"}, "which is level drive"),
-        ("mariadb-11.4", "os", {"innodb_log_file_write_through": True}, "which is level drive"),
-        ("mariadb-10.11", "os", {"innodb_log_file_buffering": False}, "always goes through the OS file cache"),
-        ("mariadb-10.11", "drive", {"log_bin": True, "sync_binlog": 0}, "the binary log belongs to the commit"),
-        ("mysql-5.5", "drive", {"log_bin": True, "sync_binlog": 100}, "the binary log belongs to the commit"),
-        ("mariadb-10.11", "os", {"log_bin": True, "sync_binlog": 1}, "it flushes at each commit"),
-        ("mysql-9.7", "drive", {METHOD: "nosync"}, "neither commits nor checkpoints wait for a flush"),
-        ("mysql-8.0", "os", {METHOD: "O_DSYNC"}, "which is level drive"),
-        (
-            "mariadb-11.4",
-            "drive",
-            {"innodb_doublewrite": "fast", "innodb_data_file_buffering": True},
-            "checkpoints do not wait for a flush",
-        ),
-    ],
-)
-def test_what_no_drive_could_make_true_is_refused(engine_id: str, level: str, settings: dict, why: str) -> None:
-    with pytest.raises(BadInput, match=f"contradicts durability {level}.*{why}") as refused:
-        catalogue.describe(engine_id).durability(level, settings)
-    assert refused.value.remedy
-
-
-@pytest.mark.parametrize(
-    ("settings", "doubt"),
-    [
-        (
-            {"innodb_doublewrite": False},
-            ": an OS crash or power cut may break the database where the drive can tear a page",
-        ),
-        ({METHOD: "O_DIRECT_NO_FSYNC"}, "where a finished direct write of a data file is not yet on the drive"),
-        ({METHOD: "O_DSYNC"}, "the log is written through to the drive at each commit"),
-        ({"log_bin": True}, "sync_binlog=1: the log is flushed and the binary log is flushed to the drive"),
-    ],
-)
-def test_what_depends_on_the_place_is_said(settings: dict, doubt: str) -> None:
-    assert doubt in catalogue.describe("mariadb-10.11").durability("drive", settings).means
-
-
-def test_settings_without_effect_are_refused() -> None:
-    engine = catalogue.describe("mariadb-10.11")
-    with pytest.raises(BadInput, match="sync_binlog = 1 has no effect without a binary log"):
-        engine.durability("drive", {"sync_binlog": 1})
-    with pytest.raises(BadInput, match='port = 5000 contradicts connection = "socket"'):
-        engine.check_settings({"port": 5000, "connection": "socket"})
-
-
-def test_a_page_that_is_only_seen_to_be_torn_is_not_mended() -> None:
-    engine = catalogue.describe("mysql-9.7")
-    torn = "may break the database where the drive can tear a page"
-    assert torn in engine.durability("drive", {"innodb_doublewrite": "DETECT_ONLY"}).means
-    assert torn not in engine.durability("drive", {"innodb_doublewrite": "DETECT_AND_RECOVER"}).means
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.id)
@@ -135,7 +47,9 @@ def test_a_large_log_takes_room(engine_id: str, settings: dict, megabytes: int) 
     assert catalogue.describe(engine_id).log_bytes(settings) == megabytes << 20
 
 
-@pytest.mark.parametrize("engine", [one.id for one in VERSIONS if one.initializes and one.id in MYSQLS], indirect=True)
+@pytest.mark.parametrize(
+    "engine", [version.id for version in VERSIONS if version.initializes and version.id in MYSQLS], indirect=True
+)
 def test_what_initializes_itself_leaves_no_account_but_locked_ones(
     adopt: Adopt, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,51 +58,19 @@ def test_what_initializes_itself_leaves_no_account_but_locked_ones(
     grant = "grant select on mysql.* to 'acidtest'@'%';\n"
     monkeypatch.setattr(MysqlInstance, "_introduction", lambda self: introduce(self) + grant)
     instance.start(ledger)
-    ask = AskPhase(questions=["select user, account_locked from mysql.user order by user"])
-    (answered,) = (event for event in talk(instance, ledger, ask) if isinstance(event, Answered))
-    assert answered.rows[0] == ["acidtest", "N"]
-    assert {locked for _, locked in answered.rows[1:]} == {"Y"}
+    first, *others = ask(instance, ledger, "select user, account_locked from mysql.user order by user")
+    assert first == ["acidtest", "N"]
+    assert {locked for _, locked in others} == {"Y"}
 
 
-def test_only_our_user_gets_in_and_a_server_that_was_killed_says_so(adopt: Adopt, ledger: Ledger) -> None:
+def test_only_our_user_gets_in(adopt: Adopt, ledger: Ledger) -> None:
     instance = adopt()
     instance.start(ledger)
-    strangers_are_refused(instance, ledger)
-    assert instance.died() is None
-    os.kill(pid(instance), signal.SIGKILL)
-    wait_for(instance.died)
-    assert re.match(r"it was killed by signal 9; its log ends: .*ready for connections", instance.died() or "")
-    instance.release()
-    assert instance.died() is None
-    ledger.close()
-    assert not ledger.path.exists()  # nothing in it was left open
-
-
-def strangers_are_refused(instance: Instance, ledger: Ledger) -> None:
     assert not (instance.directory / "user.sql").exists()
     for stranger in ({"user": "root", "password": None}, {"user": "", "password": None}, {"password": "wrong"}):
-        job = Job(
-            seed=1,
-            target=instance.target().model_copy(update=stranger),
-            workload=CommitsWorkload(row_bytes=50),
-            inspect=[],
-            phases=[LoadPhase()],
-        )
         # MySQL 8.0 and later do not tell whether there is such an account: they ask for a proof in any of their ways.
         with pytest.raises(CellFailed, match=r"Access denied|the server asks for sha256_password"):
-            list(converse(job, ledger, instance.environment()))
-
-
-@pytest.mark.parametrize(
-    "engine", [one for one in MYSQLS if "port" in catalogue.describe(one).setting_specs()], indirect=True
-)
-def test_a_port_that_is_taken_is_named(adopt: Adopt, ledger: Ledger) -> None:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
-        with pytest.raises(CellFailed, match=rf"port {port} of 127\.0\.0\.1 is taken"):
-            adopt(port=port).start(ledger)
+            talk(instance, ledger, LoadPhase(), target=instance.target().model_copy(update=stranger))
 
 
 @pytest.mark.parametrize("engine", ["mysql-9.7"], indirect=True)
@@ -200,77 +82,20 @@ def test_sessions_over_tcp_are_let_in_once_the_server_has_seen_the_password_on_i
     target = instance.target()
     assert isinstance(target, MysqlTarget)
     assert target.socket is not None
-    job = Job(seed=1, target=target, workload=CommitsWorkload(row_bytes=1), inspect=[], phases=[])
-    nowhere = job.model_copy(update={"target": target.model_copy(update={"socket": None})})
+    nowhere = target.model_copy(update={"socket": None})
     with pytest.raises(CellFailed, match="only with TLS or over its Unix socket"):
-        list(converse(nowhere, ledger, instance.environment()))
-    list(converse(job, ledger, instance.environment()))
-    list(converse(nowhere, ledger, instance.environment()))  # it is known by now
+        talk(instance, ledger, target=nowhere)
+    talk(instance, ledger)
+    talk(instance, ledger, target=nowhere)  # it is known by now
     with pytest.raises(CellFailed, match="Access denied") as caught:
-        wrong = target.model_copy(update={"password": "wrong"})
-        list(converse(job.model_copy(update={"target": wrong}), ledger, instance.environment()))
+        talk(instance, ledger, target=target.model_copy(update={"password": "wrong"}))
     assert "wrong" not in caught.value.message
 
 
-def test_a_directory_with_something_in_it_is_left_alone(engine: Engine, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "precious").touch()
-    with pytest.raises(CellFailed, match="data is not empty"):
-        engine.create(tmp_path, {})
-    assert [path.name for path in tmp_path.rglob("*")] == ["data", "precious"]
+def test_without_a_database_there_is_nothing_to_adopt(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     with pytest.raises(CellFailed, match="there is no database to start from"):
         engine.adopt(tmp_path / "nothing", {}, "os")
-
-
-def test_a_start_that_fails_names_the_cause(adopt: Adopt, ledger: Ledger) -> None:
-    instance = adopt()
-    (instance.directory / "data" / "ibdata1").write_bytes(b"nothing of a database" * 100_000)
-    with pytest.raises(CellFailed, match=r"the server ended with code 1 while it started: .*InnoDB"):
-        instance.start(ledger)
-    assert instance.died() is None
-
-
-def log_flushes(instance: Instance, ledger: Ledger, trace: Path, count: int) -> int:
-    """What strace saw the server ask for in ``count`` commits: flushes of the log, or writes through O_DSYNC."""
-    command = ["strace", "-f", "-qq", "-y", "-o", str(trace), "-e", "trace=fsync,fdatasync,pwrite64"]
-    tracer = subprocess.Popen([*command, "-p", str(pid(instance))])
-    try:
-        wait_for(lambda: Path(f"/proc/{pid(instance)}/status").read_text().partition("TracerPid:\t")[2][0] != "0")
-        extent = Count(transactions=count)
-        run = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=extent, retries=0)
-        assert [e.counts.committed for e in talk(instance, ledger, run) if isinstance(e, Result)] == [count]
-    finally:
-        tracer.terminate()
-        tracer.wait()
-    calls = "pwrite64" if log_flags(pid(instance)) & os.O_DSYNC else "fsync|fdatasync"
-    return sum(bool(re.search(rf"\b({calls})\(\d+<.*/{LOG}", line)) for line in trace.read_text().splitlines())
-
-
-def log_flags(process: int) -> int:
-    """The flags that the server opened its log with; see proc(5)."""
-    for handle in Path(f"/proc/{process}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # a connection's, closed meanwhile
-            if re.match(LOG, handle.readlink().name):
-                said = Path(f"/proc/{process}/fdinfo/{handle.name}").read_text()
-                return int(said.partition("flags:\t")[2].split()[0], 8)
-    raise AssertionError("the log is not open")
-
-
-@pytest.mark.parametrize("method", ["fsync", "O_DSYNC", pytest.param("O_DIRECT", marks=pytest.mark.long)])
-def test_level_drive_flushes_the_log_at_each_commit(adopt: Adopt, ledger: Ledger, tmp_path: Path, method: str) -> None:
-    instance = adopt(durability="drive", innodb_flush_method=method)
-    instance.start(ledger)
-    talk(instance, ledger, LoadPhase())
-    assert log_flushes(instance, ledger, tmp_path / "trace", 60) >= 60
-
-
-@pytest.mark.parametrize("level", [pytest.param("none", marks=pytest.mark.long), "os"])
-def test_weaker_levels_do_not(adopt: Adopt, ledger: Ledger, tmp_path: Path, level: str) -> None:
-    instance = adopt(level)
-    instance.start(ledger)
-    talk(instance, ledger, LoadPhase())
-    assert log_flushes(instance, ledger, tmp_path / "trace", 60) < 30
 
 
 @pytest.mark.parametrize(

@@ -15,27 +15,15 @@ from typing import Any
 import pytest
 
 from acidtest.analysis.calls import FileUse, uses
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
-from acidtest.journal.protocol import (
-    ClosedLoop,
-    Count,
-    Job,
-    KernelMeans,
-    LoadPhase,
-    Observe,
-    Observed,
-    RunPhase,
-    StraceMeans,
-)
+from acidtest.journal.protocol import KernelMeans, LoadPhase, Observe, Observed, StraceMeans
 from acidtest.place import Ledger, leftovers, release_leftovers, tracing
 from acidtest.place.cgroup import Launched
-from acidtest.workload.commits import CommitsWorkload
+from rig_jobs import of, run, talk
 from support import MYSQLS, POSTGRESES
 
 Adopt = Callable[..., Instance]
 COMMITS = 60
-WORKLOAD = CommitsWorkload(row_bytes=50)
 
 
 @contextmanager
@@ -50,8 +38,7 @@ def served(
     loading = engine.create(template, settings)
     try:
         loading.start(ledger)
-        load = Job(seed=1, target=loading.target(), workload=WORKLOAD, inspect=[], phases=[LoadPhase()])
-        list(converse(load, ledger, loading.environment()))
+        talk(loading, ledger, LoadPhase())
         loading.seal()
         for file in loading.database_files():
             file.rename(cell / file.name)
@@ -76,17 +63,14 @@ def seen(
     terminals: int = 1,
 ) -> Observed:
     """What the observer saw of so many commits."""
-    extent = Count(transactions=commits)
-    run = RunPhase(terminals=terminals, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=extent, retries=10)
     id, name = ledger.begin_trace()  # noqa: A001
     how = KernelMeans(instance=name) if means == "kernel" else StraceMeans(program=tracing.strace() or "")
     observe = Observe(means=how, processes=processes, directory=str(instance.directory.resolve()))
-    job = Job(seed=1, target=instance.target(), workload=WORKLOAD, inspect=[], phases=[run], observe=observe)
     try:
-        events = list(converse(job, ledger, instance.environment()))
+        events = talk(instance, ledger, run(terminals, commits), observe=observe)
     finally:
         ledger.undo(id)
-    (observed,) = [event for event in events if isinstance(event, Observed)]
+    (observed,) = of(Observed, events)
     assert observed.commits == commits
     assert observed.dropped == 0
     return observed
@@ -185,6 +169,17 @@ def test_innodbs_ways_to_flush(
     if method == "O_DIRECT":
         assert any("O_DIRECT" in flags for flags in database.flags)
     agree(observed, trace, engine, "log")
+
+
+@pytest.mark.parametrize("engine", [*POSTGRESES, *MYSQLS])
+@pytest.mark.parametrize("level", [pytest.param("none", marks=pytest.mark.long), "os"])
+def test_servers_do_not_flush_their_log_at_each_commit_below_level_drive(
+    tmp_path: Path, ledger: Ledger, engines_installed: None, engine: str, level: str
+) -> None:
+    with served(engine, level, tmp_path, ledger) as (instance, processes):
+        observed = seen(instance, ledger, processes)
+    flushes = sum(of_role(observed, engine, "log").flushes.values())
+    assert flushes < (1 if engine in POSTGRESES and level == "os" else COMMITS // 2)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -19,28 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, archives, catalogue, install
 from acidtest.engine.postgres.engine import Postgres
 from acidtest.engine.postgres.instance import PostgresInstance
 from acidtest.engine.postgres.log import worth_reading
 from acidtest.engine.postgres.versions import VERSIONS, Version
-from acidtest.errors import BadInput, CellFailed, MachineLacks
+from acidtest.errors import BadInput, MachineLacks
 from acidtest.files import state_directory
-from acidtest.journal.protocol import (
-    Checked,
-    CheckPhase,
-    ClosedLoop,
-    Count,
-    Event,
-    Job,
-    LoadPhase,
-    Phase,
-    Result,
-    RunPhase,
-)
 from acidtest.place import Ledger, leftovers, release_leftovers
-from acidtest.workload.commits import CommitsWorkload
 from support import POSTGRESES
 
 Adopt = Callable[..., Instance]
@@ -148,15 +133,6 @@ def test_clean_releases_the_server_of_a_lab_that_was_killed(
     assert not (tmp_path / "cell").exists()
 
 
-def test_a_port_that_is_taken_is_named(adopt: Adopt, ledger: Ledger) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(CellFailed, match=rf"postgresql-\d+: port {port} of 127\.0\.0\.1 is taken"):
-            adopt(connection="tcp", port=port).start(ledger)
-
-
 def test_tcp_is_loopback_only_and_has_no_socket(adopt: Adopt, ledger: Ledger) -> None:
     instance = adopt(connection="tcp")
     instance.start(ledger)
@@ -181,102 +157,6 @@ def test_a_path_too_long_for_a_socket_is_no_hindrance(adopt: Adopt, ledger: Ledg
     assert not host.exists()
 
 
-LONG = pytest.mark.long
-COMMITS = CommitsWorkload(row_bytes=50)
-CLOSED = ClosedLoop(think_ms=0)
-
-
-def commit(instance: Instance, ledger: Ledger, count: int) -> None:
-    """So many transactions of one terminal, each committed."""
-    run = RunPhase(terminals=1, pacing=CLOSED, warmup_s=0, extent=Count(transactions=count), retries=0)
-    result = next(event for event in talk(instance, ledger, run) if isinstance(event, Result))
-    assert result.counts.committed == count
-
-
-def talk(instance: Instance, ledger: Ledger, *phases: Phase) -> list[Event]:
-    job = Job(seed=1, target=instance.target(), workload=COMMITS, inspect=[], phases=list(phases))
-    return list(converse(job, ledger, instance.environment()))
-
-
-@pytest.mark.parametrize("level", ["os", "drive"])
-def test_a_server_that_was_killed_says_so_and_starts_again_with_what_it_acknowledged(
-    adopt: Adopt, ledger: Ledger, level: str
-) -> None:
-    instance = adopt(durability=level)
-    instance.start(ledger)
-    assert instance.died() is None
-    talk(instance, ledger, LoadPhase())
-    commit(instance, ledger, 70)
-    os.kill(pid(instance), signal.SIGKILL)
-    assert "it was killed by signal 9; its log ends: " in death(instance)
-    assert "ready to accept connections" in death(instance)
-    instance.start(ledger)
-    assert instance.died() is None
-    assert "LOG: database system was not properly shut down; automatic recovery in progress" in instance.log()
-    (checked,) = [event for event in talk(instance, ledger, CheckPhase()) if isinstance(event, Checked)]
-    counted = next(c for c in checked.conditions if c.name == "rows_match_acknowledged")
-    assert "70" in counted.detail  # by this process nothing was acknowledged, and so many rows are there
-    instance.release()
-    assert instance.died() is None
-    ledger.close()
-    assert not ledger.path.exists()  # nothing in it was left open
-
-
-def flushes(instance: Instance, ledger: Ledger, trace: Path, count: int) -> int:
-    """What strace saw the server's session ask for in ``count`` commits: flush calls, and writes through O_DSYNC."""
-    calls = "openat,fsync,fdatasync,pwrite64"
-    command = ["strace", "-f", "-qq", "-y", "-o", str(trace), "-e", f"trace={calls}", "-p", str(pid(instance))]
-    tracer = subprocess.Popen(command)
-    try:
-        wait_for(lambda: Path(f"/proc/{pid(instance)}/status").read_text().partition("TracerPid:\t")[2][0] != "0")
-        commit(instance, ledger, count)
-    finally:
-        tracer.terminate()
-        tracer.wait()
-    lines = trace.read_text().splitlines()
-    synced = any(re.search(r"openat\(.*pg_wal/.*(O_SYNC|O_DSYNC)", line) for line in lines)
-    return sum(
-        bool(re.search(r"\b(fsync|fdatasync)\(\d+<.*/pg_wal/", line))
-        or (synced and bool(re.search(r"\bpwrite64\(\d+<.*/pg_wal/", line)))
-        for line in lines
-    )
-
-
-@pytest.mark.parametrize(
-    "method", ["fdatasync", pytest.param("fsync", marks=LONG), "open_datasync", pytest.param("open_sync", marks=LONG)]
-)
-def test_level_drive_flushes_the_log_at_each_commit(adopt: Adopt, ledger: Ledger, tmp_path: Path, method: str) -> None:
-    instance = adopt(durability="drive", wal_sync_method=method)
-    instance.start(ledger)
-    talk(instance, ledger, LoadPhase())
-    assert flushes(instance, ledger, tmp_path / "trace", 60) >= 60
-
-
-@pytest.mark.parametrize(("level", "fsync"), [pytest.param("none", False, marks=LONG), ("none", True), ("os", False)])
-def test_weaker_levels_do_not(adopt: Adopt, ledger: Ledger, tmp_path: Path, level: str, fsync: bool) -> None:
-    instance = adopt(durability=level, fsync=fsync)
-    instance.start(ledger)
-    talk(instance, ledger, LoadPhase())
-    assert flushes(instance, ledger, tmp_path / "trace", 60) < (30 if fsync else 1)
-
-
-def test_strangers_files_are_not_made_a_database(engine: Engine, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "precious").write_text("data")
-    with pytest.raises(CellFailed, match="data is not empty"):
-        engine.create(tmp_path, {})
-    assert (tmp_path / "data" / "precious").read_text() == "data"
-
-
-def test_a_server_that_cannot_start_says_why(adopt: Adopt, ledger: Ledger) -> None:
-    instance = adopt()
-    (instance.directory / "data" / "global" / "pg_control").unlink()
-    with pytest.raises(CellFailed, match=r"the server ended with code \d+ while it started: .*pg_control"):
-        instance.start(ledger)
-    assert instance.died() is None
-    assert "pg_control" in instance.log()
-
-
 def test_passwords_are_random_and_nobody_else_reads_them(engine: Engine, template: Path, adopt: Adopt) -> None:
     secret = adopt().target().password
     assert secret
@@ -291,21 +171,6 @@ def test_passwords_are_random_and_nobody_else_reads_them(engine: Engine, templat
 def test_a_template_is_small_and_whole(template: Path) -> None:
     assert len(list((template / "data" / "pg_wal").glob("0000*"))) <= 2
     assert not (template / "data" / "postmaster.pid").exists()
-
-
-@pytest.mark.parametrize(
-    ("level", "settings", "said"),
-    [
-        ("drive", {"synchronous_commit": "off"}, 'synchronous_commit = "off" contradicts durability drive'),
-        ("os", {"synchronous_commit": "off"}, 'synchronous_commit = "off" contradicts durability os'),
-        ("none", {"synchronous_commit": "on"}, 'synchronous_commit = "on" contradicts durability none'),
-        ("drive", {"fsync": False}, "fsync = false contradicts durability drive"),
-        ("os", {"fsync": True}, "fsync = true contradicts durability os"),
-    ],
-)
-def test_settings_against_the_level_are_refused(level: str, settings: dict, said: str) -> None:
-    with pytest.raises(BadInput, match=f"postgresql-15: {said}"):
-        catalogue.describe("postgresql-15").durability(level, settings)
 
 
 def test_settings_are_those_of_the_version() -> None:

@@ -9,7 +9,7 @@ import pytest
 from acidtest.engine import catalogue
 from acidtest.engine.compare import spoken
 from acidtest.families import FAMILIES
-from acidtest.risk import ANYHOW, LEVELS, NO_RISK, Risk
+from acidtest.risk import ANYHOW, NO_RISK, Risk
 
 LEVELS_OF_ENGINES = [
     (name, level) for name in catalogue.known() for level in catalogue.describe(name).durability_levels()
@@ -123,7 +123,3 @@ def test_a_fault_that_is_known_is_one_of_the_page_of_engines() -> None:
         name for name in faults if name.startswith("firebird-")
     }
     assert all(re.search(r"\(acidtest help docs/ENGINES\.md\)$", fault) for fault in faults.values() if fault)
-
-
-def test_levels_are_the_weakest_first() -> None:
-    assert LEVELS == ("none", "os", "drive")

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import sqlite3
 import struct
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acidtest.conductor.rig import converse
-from acidtest.engine import Engine, Instance, foreign, reads
+from acidtest.engine import Engine, Instance, foreign, inspection
 from acidtest.engine.base import Ask
-from acidtest.engine.firebird.runtime import LIBRARY
-from acidtest.engine.firebird.services import ADMIN
 from acidtest.engine.postgres import PostgresByUrl
 from acidtest.engine.postgres.instance import LOADING, NAME
 from acidtest.errors import CellFailed
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableStatistics
-from acidtest.journal.protocol import Answered, AskPhase, ClosedLoop, Count, Job, LoadPhase, Phase, RunPhase
+from acidtest.journal.protocol import LoadPhase
 from acidtest.place import Ledger, filecache
 from acidtest.workload.oltp import OltpWorkload
+from inspecting import agree_but_for_digits, seen
+from rig_jobs import ask, run, talk
 
 WORKLOAD = OltpWorkload(tables=2, table_rows=5000)  # with an index whose values repeat
-RUN = RunPhase(  # which leaves versions
-    terminals=2, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=150), retries=100
-)
+RUN = run(2, 150, retries=100)  # which leaves versions
 TABLES = ("sbtest1", "sbtest2")
 
 
@@ -48,14 +44,8 @@ class Taken:
         return next(index for index in self.told.indexes if (index.table, index.name) == (table, name))
 
 
-def asked(instance: Instance, ledger: Ledger, *phases: Phase) -> list[list[str | None]]:
-    job = Job(seed=1, target=instance.target(), workload=WORKLOAD, inspect=[], phases=list(phases))
-    events = list(converse(job, ledger, instance.environment()))
-    return next((event.rows for event in events if isinstance(event, Answered)), [])
-
-
 def asking(instance: Instance, ledger: Ledger) -> Ask:
-    return lambda question: asked(instance, ledger, AskPhase(questions=[question]))
+    return partial(ask, instance, ledger, workload=WORKLOAD)
 
 
 def forgetting(instance: Instance) -> Callable[[], None]:
@@ -65,14 +55,14 @@ def forgetting(instance: Instance) -> Callable[[], None]:
 @pytest.fixture
 def loaded(loading: Instance, ledger: Ledger) -> Instance:
     """A database that was loaded and then used."""
-    asked(loading, ledger, LoadPhase(), RUN)
+    talk(loading, ledger, LoadPhase(), RUN, workload=WORKLOAD)
     return loading
 
 
 @pytest.fixture
 def taken(loaded: Instance, ledger: Ledger) -> Taken:
-    ask = asking(loaded, ledger)
-    return Taken(loaded, loaded.statistics(ask, forgetting(loaded)), ask)
+    question = asking(loaded, ledger)
+    return Taken(loaded, loaded.statistics(question, forgetting(loaded)), question)
 
 
 @pytest.mark.one_of_a_family
@@ -90,7 +80,7 @@ def test_statistics_are_the_engines_own_and_of_a_damaged_database_there_are_none
         assert table.real_fill_percent and table.fill_percent - 5 < table.real_fill_percent <= 100
     match engine.family:  # of a family that is not named only what is asserted above
         case "firebird":
-            agrees_with_gstat(taken)
+            agrees_with_its_pages(taken)
         case "postgresql":
             agrees_with_pgstattuple(taken, monkeypatch)
         case "sqlite":
@@ -102,52 +92,16 @@ def test_statistics_are_the_engines_own_and_of_a_damaged_database_there_are_none
 
 # ------------------------------------------------------------------------------------------------ Firebird
 
-TAKE = """
-import sys
-from firebird.driver import connect_server, driver_config
-from firebird.driver.types import SrvStatFlag
-driver_config.fb_client_library.value = sys.argv[1]
-with connect_server("", user="SYSDBA") as server:
-    flags = SrvStatFlag.DATA_PAGES | SrvStatFlag.IDX_PAGES | SrvStatFlag.RECORD_VERSIONS
-    server.database.get_statistics(database=sys.argv[2], flags=flags)
-    print("".join(server), flush=True)
-import os; os._exit(0)
-"""
 
-
-def agrees_with_gstat(taken: Taken) -> None:
-    """What the services of the embedded engine print; each of our figures, written as gstat writes it, stands where gstat
-    writes it."""
+def agrees_with_its_pages(taken: Taken) -> None:
+    """As the rig counts them, which tests/engine/test_inspect.py holds against all that gstat prints."""
     (database,) = taken.instance.database_files()
-    root = Path(taken.instance.environment()["FIREBIRD"])
-    command = [ADMIN[0], "-c", TAKE, str(root / LIBRARY), str(database)]
-    environment = {**os.environ, **taken.instance.environment()}
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    blocks = dict(re.findall(r"^(\S+) \(\d+\)\n((?:[ \t].*\n|\n)*)", said.partition("Analyzing")[2], re.MULTILINE))
-    page = taken.told.page_bytes
-    for table in taken.told.tables:
-        parts = re.split(r"^    Index (\S+) \(\d+\)\n", blocks[table.name.upper()], flags=re.MULTILINE)
-        own, indexes = parts[0], dict(zip(parts[1::2], parts[2::2], strict=True))
-        assert f"Average record length: {table.record_bytes:.2f}, total records: {table.records}\n" in own
-        assert (
-            f"Average version length: {table.version_bytes or 0:.2f}, total versions: {table.versions}, "
-            f"max versions: {table.versions_max}\n" in own
-        )
-        assert f"data page slots: {table.slots}\n" in own
-        assert f"Data pages: {table.data_pages}, average fill: {table.fill_percent:.0f}%" in own
-        assert table.bytes == (table.data_pages or 0) * page
-        for name, block in indexes.items():
-            index = taken.index(table.name, name.lower())
-            assert f"depth: {index.depth}, leaf buckets: {index.bytes // page}, nodes: {index.keys}\n" in block
-            assert f"total dup: {index.duplicates}, max dup: {index.duplicates_max}\n" in block
-            assert f"average data length: {index.key_bytes:.2f}\n" in block
-            assert index.unique == (index.keys or 0) - (index.duplicates or 0)
-        assert len(indexes) == len([index for index in taken.told.indexes if index.table == table.name]) == 2
-    counters = taken.told.transactions
-    header = dict(re.findall(r"^\s+(Oldest \w+|Next transaction)\t+(\d+)$", said, re.MULTILINE))
-    assert counters and counters.oldest <= counters.oldest_active <= counters.next
-    # Looking takes transactions too.
-    assert 0 <= int(header["Next transaction"]) - counters.next < 10
+    counted = seen(database).statistics
+    assert counted is not None
+    for ours, theirs in ((taken.told.tables, counted.tables), (taken.told.indexes, counted.indexes)):
+        agree_but_for_digits(ours, theirs)
+    counters, following = taken.told.transactions, counted.transactions
+    assert counters and following and counters.oldest <= counters.oldest_active <= counters.next <= following.next
     assert sum(table.versions or 0 for table in taken.told.tables) > 0
 
 
@@ -159,7 +113,7 @@ def agrees_with_pgstattuple(taken: Taken, monkeypatch: pytest.MonkeyPatch) -> No
         return [str(value) for value in taken.ask(question)[0]]
 
     # Who reads a page as a query does tidies it up: nothing is to be read so before it is compared.
-    monkeypatch.setattr(reads, "COUNTED_MAX", 0)
+    monkeypatch.setattr(inspection, "COUNTED_MAX", 0)
     uncounted = Taken(taken.instance, taken.instance.statistics(taken.ask), taken.ask)
     assert uncounted.told.read_s_cold is uncounted.told.read_s_warm is None
     assert [uncounted.index(name, f"k_{name[-1]}").unique for name in TABLES] == [None, None]
@@ -337,15 +291,14 @@ def test_a_transaction_that_stays_open_keeps_the_oldest_behind_and_versions_in_t
     loaded: Instance, ledger: Ledger
 ) -> None:
     instance: Any = loaded
-    ask = asking(instance, ledger)
-    before = instance.statistics(ask)
+    before = instance.statistics(asking(instance, ledger))
     instance._server.stop(signal.SIGINT)
     instance._write({**LOADING, "max_prepared_transactions": "1"})
     update = "update sbtest1 set k = k where id = 1"
     instance._alone(NAME, "begin", update, "prepare transaction 'left behind'")
     instance.start(ledger)
-    asked(instance, ledger, RUN)
-    after = instance.statistics(ask)
+    talk(instance, ledger, RUN, workload=WORKLOAD)
+    after = instance.statistics(asking(instance, ledger))
     assert before.transactions.oldest == before.transactions.next
     assert after.transactions.oldest == after.transactions.oldest_active <= after.transactions.next - 150
     versions, versions_before = (sum(table.versions for table in told.tables) for told in (after, before))
@@ -356,7 +309,7 @@ def test_a_transaction_that_stays_open_keeps_the_oldest_behind_and_versions_in_t
 def test_postgresql_without_its_contrib_modules_says_what_to_install(
     loaded: Instance, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acidtest.engine.postgres.statistics.PREPARE", ("create extension pgstattuple_that_is_absent",))
+    monkeypatch.setattr("acidtest.engine.postgres.inspection.PREPARE", ("create extension pgstattuple_that_is_absent",))
     with pytest.raises(CellFailed) as found:
         loaded.statistics(asking(loaded, ledger))
     assert "contrib" in found.value.remedy

@@ -10,16 +10,14 @@ from typing import Any
 
 import pytest
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue, tls
-from acidtest.engine.mysql.instance import MysqlInstance
-from acidtest.engine.mysql.target import MysqlTarget
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.mysql.instance import MysqlInstance, MysqlTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.errors import BadInput, CellFailed
 from acidtest.journal.models import Scalar
-from acidtest.journal.protocol import Identity, Job, Settings, Tls
+from acidtest.journal.protocol import Identity, Tls
 from acidtest.place import Ledger
-from acidtest.workload.commits import CommitsWorkload
+from rig_jobs import in_force, talk
 from support import MYSQLS, POSTGRESES
 
 Adopt = Callable[..., Instance]
@@ -42,12 +40,8 @@ def target(instance: Instance, **changed: Any) -> PostgresTarget | MysqlTarget:
 
 def opened(instance: Instance, ledger: Ledger, **changed: Any) -> dict[str, tuple[str | None, bool]]:
     """Open a session, with the target ``changed``: each setting in force, and whether it agrees with what was asked."""
-    job = Job(
-        seed=1, target=target(instance, **changed), workload=CommitsWorkload(row_bytes=1),
-        inspect=instance.inspections(), phases=[],
-    )  # fmt: skip
-    answers = [event for event in converse(job, ledger, instance.environment()) if isinstance(event, Settings)]
-    return {one.name: (one.in_force, one.agrees) for one in instance.settings_in_force(answers)}
+    events = talk(instance, ledger, target=target(instance, **changed), inspect=instance.inspections())
+    return {name: (setting.in_force, setting.agrees) for name, setting in in_force(instance, events).items()}
 
 
 def refused(instance: Instance, ledger: Ledger, **changed: Any) -> str:

@@ -22,11 +22,11 @@ def refused(text: str, directory: Path, *, quick: bool = False) -> tuple[list[st
     with pytest.raises(BadInput) as caught:
         planned(file, quick=quick)
     problems = caught.value.problems
-    assert all(one.message.startswith(f"{file}: ") for one in problems), caught.value.message
-    assert all("\n" not in one.message + one.remedy for one in problems)
+    assert all(problem.message.startswith(f"{file}: ") for problem in problems), caught.value.message
+    assert all("\n" not in problem.message + problem.remedy for problem in problems)
     lines = caught.value.message.splitlines()
     assert len(lines) == 1 if len(problems) == 1 else lines[-1] == f"{len(problems)} errors"
-    return [one.message.removeprefix(f"{file}: ") for one in problems], [one.remedy for one in problems]
+    return [problem.message.removeprefix(f"{file}: ") for problem in problems], [problem.remedy for problem in problems]
 
 
 def test_errors_of_every_stage_are_said_together(tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def verified(text: str) -> list[str]:
     try:
         conductor.verify(conductor.plan_of(asked), Path("t.toml"))
     except BadInput as error:
-        found = [match[1] for one in error.problems if (match := SUGGESTED.search(one.remedy))]
-        assert found or all(one.remedy for one in error.problems)
+        found = [match[1] for problem in error.problems if (match := SUGGESTED.search(problem.remedy))]
+        assert found or all(problem.remedy for problem in error.problems)
         return ["[[exclude]]\n" + entry.replace(", ", "\n") + "\n" for entry in found] or ["nothing"]
     return []
 

@@ -29,7 +29,7 @@ DISK = '[place]\nkind = "disk"\nfilesystem = "ext4"\n'
 
 def test_a_program_stands_where_an_engine_does_and_its_levels_are_cut(tmp_path: Path) -> None:
     read = experiment.parse(PROGRAM + LEVELS + DISK, "mine.toml", base=tmp_path)
-    assert {name: [one.name for one in levels] for name, levels in read.factors.items()} == {
+    assert {name: [level.name for level in levels] for name, levels in read.factors.items()} == {
         "workload": ["program"], "engine": ["kv"], "durability": ["safe", "fast"],
     }  # fmt: skip
     assert read.program is not None

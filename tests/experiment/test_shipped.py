@@ -67,14 +67,14 @@ def test_a_copy_overwrites_nothing_and_is_whole_or_not_there(tmp_path: Path) -> 
 
 def test_every_command_takes_it_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    taken = [one for one in parameters(typer.main.get_command(app)) if one.metavar == "FILE.toml"]
+    taken = [parameter for parameter in parameters(typer.main.get_command(app)) if parameter.metavar == "FILE.toml"]
     assert len(taken) > 5
-    for one in taken:
+    for parameter in taken:
         context = typer.Context(typer.main.get_command(app))
-        assert one.process_value(context, "@steady") == shipped.experiments()["steady"]
-        assert one.process_value(context, "mine.toml") == Path("mine.toml")
+        assert parameter.process_value(context, "@steady") == shipped.experiments()["steady"]
+        assert parameter.process_value(context, "mine.toml") == Path("mine.toml")
         with pytest.raises(BadInput, match=r"@staedy.*did you mean @steady"):
-            one.process_value(context, "@staedy")
+            parameter.process_value(context, "@staedy")
     Path("@staedy").touch()
     assert shipped.experiment_file(Path("@staedy")) == Path("@staedy")
 

@@ -116,13 +116,13 @@ class Machine:
 
     def worker_dies(self) -> None:
         """Its labs hear that it has ended; it comes again when it is started anew."""
-        for one in self.labs.values():
-            one.leave()
+        for lab in self.labs.values():
+            lab.leave()
         self.labs, self.is_there = {}, False
 
     def power_fails(self) -> None:
-        for one in self.labs.values():
-            one.kill()
+        for lab in self.labs.values():
+            lab.kill()
         self.worker_dies()
 
     def left(self) -> list[str]:
@@ -171,8 +171,8 @@ class Hands:
         return {address: self._on(self._at(address), function, *arguments) for address in workers}
 
     def sync(self, function: Any, **options: Any) -> dict[str, Any]:
-        there = [one for one in self.machines if one.is_there]
-        return {"workers": {one.address: {"name": one.name, "resources": {RESOURCE: 1}} for one in there}}
+        there = [machine for machine in self.machines if machine.is_there]
+        return {"workers": {machine.address: {"name": machine.name, "resources": {RESOURCE: 1}} for machine in there}}
 
     def scatter(self, content: bytes) -> bytes:
         return content
@@ -194,7 +194,7 @@ class Hands:
             machine.worker_dies()
 
     def _at(self, address: str) -> Machine:
-        return next(one for one in self.machines if one.address == address)
+        return next(machine for machine in self.machines if machine.address == address)
 
     def _on(self, machine: Machine, function: Callable[..., Any], *arguments: Any) -> Any:
         if not machine.is_there:
@@ -251,15 +251,15 @@ def client_is_stopped(hands: Hands, machine: Machine, carry_out: Callable[[], st
 
 
 def lab_dies(hands: Hands, machine: Machine, carry_out: Callable[[], str]) -> str:
-    for one in machine.labs.values():
-        one.dies = True
+    for lab in machine.labs.values():
+        lab.dies = True
     return carry_out()
 
 
 def lab_dies_with_its_answer(hands: Hands, machine: Machine, carry_out: Callable[[], str]) -> str:
     carry_out()
-    for one in machine.labs.values():
-        one.kill()
+    for lab in machine.labs.values():
+        lab.kill()
     return DEAD
 
 
@@ -281,9 +281,9 @@ def power_fails(hands: Hands, machine: Machine, carry_out: Callable[[], str]) ->
 
 def another_run_has_it(hands: Hands, machine: Machine, carry_out: Callable[[], str]) -> str:
     """One that was quicker when the lab had ended."""
-    for one in machine.labs.values():
-        one.leave()
-        one._process.wait()
+    for lab in machine.labs.values():
+        lab.leave()
+        lab._process.wait()
     return json.dumps({"busy": "another"})
 
 

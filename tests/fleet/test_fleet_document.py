@@ -57,4 +57,6 @@ def test_the_job_of_slurm(tmp_path: Path, experiment: Path, nodes: Slurm) -> Non
     )  # fmt: skip
     said = (tmp_path / "said").read_text() if (tmp_path / "said").exists() else ""
     assert ran.returncode == 0, ran.stdout + ran.stderr + said
-    assert {one.host for one in reader.read(tmp_path / "out" / "journal.jsonl").recordings} == set(nodes.names)
+    assert {recording.host for recording in reader.read(tmp_path / "out" / "journal.jsonl").recordings} == set(
+        nodes.names
+    )

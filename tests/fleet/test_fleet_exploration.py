@@ -130,11 +130,11 @@ def test_the_smallest_failing_state_of_a_lying_disk_comes_home_and_fails_again(
     assert code == 0  # the drive announces it
     assert {line.host for line in lines_of(explored.out)} == {"one", "two"}  # both look at states of one load
     assert len({line.load for line in lines_of(explored.out)}) == 1
-    (cut,) = (one["cut"] for one in results["cuts"])
+    (cut,) = (cut["cut"] for cut in results["cuts"])
     assert cut["verdict"] == "lost"
     file = Path(cut["states"]["shortest"])
     assert file.parent == explored.out / "acidtest-states"
-    assert {one.name for one in file.parent.iterdir()} == {file.name, file.with_suffix(".log").name}
+    assert {path.name for path in file.parent.iterdir()} == {file.name, file.with_suffix(".log").name}
     _, shown = explored.replayed(file)
     assert shown["verdict"] == "lost"
     assert shown["announced_by"] == "the drive, which lies about flushes"
@@ -155,7 +155,7 @@ def test_what_a_cut_on_a_host_has_left_comes_home_and_fails_again(
             patch.setenv(name, str(value))
         code, results = explored.ended()
     assert code == 1
-    lost = [one["cut"] for one in results["cuts"] if one["cut"]["verdict"] == "lost"]
+    lost = [cut["cut"] for cut in results["cuts"] if cut["cut"]["verdict"] == "lost"]
     kept = [cut for cut in lost if cut["state"]]
     assert len(results["cuts"]) == 4  # two on each host
     assert len(kept) == 2  # the first of each combination, host included
@@ -176,7 +176,7 @@ def test_hosts_that_are_compared_explore_each_its_own_load(tmp_path: Path, here:
     explored = here(spread="compare")
     code, results = explored.ended()
     assert code == 0
-    assert [one["cut"]["states"]["looked_at"] for one in results["cuts"]] == [5, 5]
+    assert [cut["cut"]["states"]["looked_at"] for cut in results["cuts"]] == [5, 5]
     hosts = {line.cell: line.host for line in lines_of(explored.out)}
     assert set(hosts.values()) == {"one", "two"}
     assert all(re.search(rf"\b{host}\b", cell) for cell, host in hosts.items())
@@ -231,7 +231,7 @@ def test_on_one_machine_it_goes_on_as_well_and_what_was_covered_is_told(tmp_path
     assert len(set(looked_at)) == len(looked_at) == states["looked_at"] == 30
     lines = lines_of(explored.out)
     assert states["images"] == len({image for line in lines for image, *_ in line.states})
-    assert states["outcomes"] == len({one.found for line in lines for one in line.outcomes})
+    assert states["outcomes"] == len({outcome.found for line in lines for outcome in line.outcomes})
     assert states["images"] <= 10 ** states["legal_log10"] + 0.5
     assert any("crash states without a loss" in one["why"] for one in results["not_checked"])
     assert loops_over_files_in(tmp_path) == []

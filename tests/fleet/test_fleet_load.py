@@ -19,9 +19,9 @@ from acidtest import experiment as experiment_
 from acidtest import plan
 from acidtest.cli.report import render
 from acidtest.engine import Engine, Instance, catalogue
-from acidtest.engine.firebird.target import FirebirdTarget
-from acidtest.engine.mysql.target import MysqlTarget
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.firebird.engine import FirebirdTarget
+from acidtest.engine.mysql.instance import MysqlTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.fleet import cluster, load
 from acidtest.fleet.cluster import Fleet
 from acidtest.fleet.conduct import Task
@@ -131,18 +131,21 @@ def test_what_comes_together_is_what_one_machine_would_have_brought(
     """Counts, conditions and histogram of an open loop; classes and kinds of a closed one."""
     with served(family, sealed, tmp_path / "own", ledger) as server:
         run(workers_here, experiment(tmp_path, server.url(), WORKLOADS), tmp_path / "out", Mock())
-    opened, closed = sorted(recordings(tmp_path), key=lambda one: str(one.workload["name"]))
+    opened, closed = sorted(recordings(tmp_path), key=lambda recording: str(recording.workload["name"]))
     result = opened.result
     assert result is not None, opened.reason
-    assert [(one.host, one.terminals) for one in opened.generators] == [("local-1", 3), ("local-2", 2)]
+    assert [(generator.host, generator.terminals) for generator in opened.generators] == [
+        ("local-1", 3),
+        ("local-2", 2),
+    ]
     assert result.terminals == 5
-    assert result.counts.committed == sum(one.committed for one in opened.generators) > 0
-    assert all(one.committed for one in opened.generators)
+    assert result.counts.committed == sum(generator.committed for generator in opened.generators) > 0
+    assert all(generator.committed for generator in opened.generators)
     assert result.latency.count == sum(count for _, count in result.latency.buckets) == result.counts.committed
     # Each condition holds, with all that was acknowledged to both, the warm-up included.
     assert opened.checks_after is not None
-    assert all(one.holds for one in opened.checks_after.conditions)
-    (history,) = [one for one in opened.checks_after.conditions if "acknowledged" in one.detail]
+    assert all(condition.holds for condition in opened.checks_after.conditions)
+    (history,) = [condition for condition in opened.checks_after.conditions if "acknowledged" in condition.detail]
     rows, acknowledged = map(int, re.findall(r"\d+", history.detail)[:2])
     assert rows == acknowledged == sum(one.committed for one in result.series)
     assert result.arrivals is not None
@@ -150,14 +153,14 @@ def test_what_comes_together_is_what_one_machine_would_have_brought(
 
     result = closed.result
     assert result is not None, closed.reason
-    assert [(one.name, one.terminals) for one in result.classes] == [("few", 1), ("many", 4)]
+    assert [(class_.name, class_.terminals) for class_ in result.classes] == [("few", 1), ("many", 4)]
     # Deliveries are worked off by workers, who belong to no class.
     (deliveries,) = [kind.committed for kind in result.kinds if kind.name == "delivery"]
-    of_classes = sum(one.tally.counts.committed for one in result.classes)
+    of_classes = sum(class_.tally.counts.committed for class_ in result.classes)
     assert of_classes + deliveries == result.counts.committed
     assert sum(kind.committed for kind in result.kinds) == result.counts.committed
     assert closed.checks_after is not None
-    assert all(one.holds for one in closed.checks_after.conditions)
+    assert all(condition.holds for condition in closed.checks_after.conditions)
 
 
 # ------------------------------------------------------------------------------------- hosts of their own
@@ -327,13 +330,13 @@ def test_a_server_that_acidtest_starts_on_a_host_of_its_own(
     (recording,) = recordings(tmp_path)
     assert recording.status == "done", recording.reason
     assert recording.host == server.address
-    assert [one.host for one in recording.generators] == sorted(host.address for host in hosts.hosts[1:])
+    assert [generator.host for generator in recording.generators] == sorted(host.address for host in hosts.hosts[1:])
     assert recording.result is not None
-    assert recording.result.counts.committed == sum(one.committed for one in recording.generators) > 0
+    assert recording.result.counts.committed == sum(generator.committed for generator in recording.generators) > 0
     assert recording.checks_after is not None
-    assert all(one.holds for one in recording.checks_after.conditions)
+    assert all(condition.holds for condition in recording.checks_after.conditions)
     assert recording.server_host is not None
-    settings = {one.name: one for one in recording.settings}
+    settings = {setting.name: setting for setting in recording.settings}
     assert settings["connection"].in_force == "tcp"
     assert "Machines of the load" in told
     assert f"the server's machine {server.address}" in " ".join(told.split())
@@ -359,19 +362,19 @@ def test_the_host_of_the_server_leads_and_is_watched_and_a_generator_that_is_lat
     assert recording.status == "done", recording.reason
     assert recording.host == server.address
     others = sorted(host.address for host in hosts.hosts[1:])
-    assert [one.host for one in recording.generators] == others
+    assert [generator.host for generator in recording.generators] == others
     assert recording.server_host is not None
     assert recording.server_host.host == server.address
     assert len(recording.server_host.samples) >= 3
-    assert all(0 <= one.busy <= 1 and one.available_bytes > 0 for one in recording.server_host.samples)
+    assert all(0 <= sample.busy <= 1 and sample.available_bytes > 0 for sample in recording.server_host.samples)
     # One machine's clock: what is measured of it is right within its error.
-    assert all(abs(one.clock_offset_s) <= one.clock_error_s + 0.001 for one in recording.generators)
+    assert all(abs(generator.clock_offset_s) <= generator.clock_error_s + 0.001 for generator in recording.generators)
     assert news >= 2
     _, second = recording.generators
     assert second.stood_still_ms_max > 900
     rendered = render(tmp_path / "out", waivers={})
-    late = [one for one in rendered.results.findings if one.rule.name == "generator-late"]
-    assert any(f"{second.host} stood still" in one.advice for one in late)
+    late = [finding for finding in rendered.results.findings if finding.rule.name == "generator-late"]
+    assert any(f"{second.host} stood still" in finding.advice for finding in late)
     page = (tmp_path / "out" / "report.html").read_text()
     assert f"the slowest of the machines was {second.host}" in page
 

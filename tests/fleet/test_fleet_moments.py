@@ -148,4 +148,4 @@ def test_a_pool_spreads_repetitions(tmp_path: Path, hands: Hands) -> None:
     journal = reader.read(tmp_path / "out" / "journal.jsonl")
     assert len(journal.recordings) == CELLS // 2
     assert "host" not in journal.header.factors
-    assert {one.host for one in journal.recordings} == {"one", "two"}
+    assert {recording.host for recording in journal.recordings} == {"one", "two"}

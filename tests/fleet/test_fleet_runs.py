@@ -42,11 +42,11 @@ def test_one_journal_and_one_table_whatever_dies(tmp_path: Path, hosts: SshHosts
     assert all(abs(host.clock_offset_s) <= host.clock_error_s + 0.001 for host in journal.hosts)  # one machine's clock
     assert all(host.hash_mb_per_s > 0 and (host.flushes_per_s or 0) > 0 for host in journal.hosts)
     recordings = journal.recordings
-    assert {one.status for one in recordings} == {"done"}
-    assert all(one.host == one.levels["host"] for one in recordings)
+    assert {recording.status for recording in recordings} == {"done"}
+    assert all(recording.host == recording.levels["host"] for recording in recordings)
     # Each ran where it was sent: in the directory that this host was given.
     homes = {host.address: str(host.home) for host in hosts.hosts}
-    assert all(one.place.path.startswith(homes[str(one.host)]) for one in recordings)
+    assert all(recording.place.path.startswith(homes[str(recording.host)]) for recording in recordings)
     assert "durability by host" in run.said
     assert "Page:" in run.said
 
@@ -89,9 +89,11 @@ def test_a_scheduler_that_dies_is_told_and_series_go_on_where_they_were(
         assert run.ended() == 0, run.said
     each_once(tmp_path / "out", 8)
     recordings = reader.read(tmp_path / "out" / "journal.jsonl").recordings
-    assert {one.status for one in recordings} == {"done"}
+    assert {recording.status for recording in recordings} == {"done"}
     for host in ("node-1", "node-2"):
-        sizes = [one.levels["size"] for one in recordings if one.host == one.levels["host"] == host]
+        sizes = [
+            recording.levels["size"] for recording in recordings if recording.host == recording.levels["host"] == host
+        ]
         assert sizes == ["4 MB", "4 MB", "6 MB", "6 MB"]
     told = Command(tmp_path, "growth", tmp_path / "out")
     assert told.ended() == 0, told.said

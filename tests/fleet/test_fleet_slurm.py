@@ -22,14 +22,14 @@ def test_an_experiment_over_the_nodes_of_slurm_of_which_one_loses_its_power(
     assert f"{nodes.names[0]}: is gone; waiting" in run.said
     each_once(tmp_path / "out")
     journal = reader.read(tmp_path / "out" / "journal.jsonl")
-    assert sorted(one.cell for one in journal.recordings) == sorted(
+    assert sorted(recording.cell for recording in journal.recordings) == sorted(
         f"commits/sqlite/{level}/{node}#{repetition}"
         for level in ("os", "drive") for node in nodes.names for repetition in range(1, 4)
     )  # fmt: skip
-    assert {one.host for one in journal.recordings} == set(nodes.names)
+    assert {recording.host for recording in journal.recordings} == set(nodes.names)
     assert {host.name for host in journal.hosts} == set(nodes.names)
     homes = {name: str(host.home) for name, host in zip(nodes.names, nodes.hosts, strict=True)}
-    assert all(one.place.path.startswith(homes[str(one.host)]) for one in journal.recordings)
+    assert all(recording.place.path.startswith(homes[str(recording.host)]) for recording in journal.recordings)
     assert "durability by host" in run.said
     nothing_left(nodes.hosts)
     nodes.await_idle()

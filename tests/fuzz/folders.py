@@ -61,11 +61,11 @@ def check(files: Kit, directory: Path) -> None:
         for family, private in itertools.product(FAMILIES, (False, True)):
             made.refused(Runner(family=family, release=(5, 0), private=private, raw=False))
     except BadInput as error:
-        for one in error.problems:
-            told = one.message + one.remedy
+        for problem in error.problems:
+            told = problem.message + problem.remedy
             begins = (str(folder), str(directory / DATABASE), "t.toml: ")
-            if "\n" in told or harmless(told, 100_000) != told or not one.message.startswith(begins):
-                raise Fault(f"is not told in a plain line that names the file: {one.message!r}") from error
+            if "\n" in told or harmless(told, 100_000) != told or not problem.message.startswith(begins):
+                raise Fault(f"is not told in a plain line that names the file: {problem.message!r}") from error
     except Exception as error:
         raise Fault(f"{type(error).__name__}: {error}") from error
     finally:
@@ -78,7 +78,7 @@ def check(files: Kit, directory: Path) -> None:
 def faults() -> list[Kit]:
     """Folders that were faults once."""
     folders = sorted(FAULTS.iterdir()) if FAULTS.is_dir() else []
-    return [{path.name: path.read_bytes() for path in sorted(one.iterdir())} for one in folders]
+    return [{path.name: path.read_bytes() for path in sorted(folder.iterdir())} for folder in folders]
 
 
 def folders(seed: int) -> Iterator[Kit]:

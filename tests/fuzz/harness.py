@@ -112,16 +112,18 @@ def costly() -> list[bytes]:
                         patterns[value.pattern] = re.compile(value.pattern)
                     except re.error:
                         continue  # RE2 writes it otherwise
-    return sorted({text.encode(errors="replace") for one in patterns.values() for text in adversaries(one, COSTLY)})
+    return sorted(
+        {text.encode(errors="replace") for pattern in patterns.values() for text in adversaries(pattern, COSTLY)}
+    )
 
 
 def by_kind() -> dict[str, list[Seed]]:
     """The seeds by the importer that reads them, so that each has the same chance however many seeds it has."""
     found: dict[str, list[Seed]] = {}
     for path in seed_paths():
-        kinds = [one.kind for one in importers.importers() if reads(one, File(path, path.name))]
+        kinds = [importer.kind for importer in importers.importers() if reads(importer, File(path, path.name))]
         # A text may be another kind of file too.
-        kind = next((one for one in kinds if one != "text"), "text")
+        kind = next((kind for kind in kinds if kind != "text"), "text")
         found.setdefault(kind, []).append((path.name, path.read_bytes()[:SEED_BYTES_MAX]))
     return found
 
@@ -137,8 +139,8 @@ def faults() -> list[Kit]:
     """Kits that were faults once; each is a folder."""
     folders = sorted(path for path in CORPUS.iterdir() if path.is_dir() and path.name not in ("seeds", "folders"))
     return [
-        {path.relative_to(one).as_posix(): path.read_bytes() for path in sorted(one.rglob("*")) if path.is_file()}
-        for one in folders
+        {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+        for folder in folders
     ]
 
 
@@ -251,7 +253,7 @@ class Search:
                 continue
             if chance.random() < 0.1:
                 name = f"{chance.choice(('a/', 'b/bin/', ''))}{chance.choice(every)[0]}"  # noqa: PLW2901
-            if not any(one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in files):
+            if not any(file.startswith(f"{name}/") or name.startswith(f"{file}/") for file in files):
                 files[name] = mutate(content, every, chance)
         return files
 

@@ -60,10 +60,10 @@ def _make(content: bytes, directory: Path) -> None:
     try:
         facts = replaying.made([log], None, out)
     except BadInput as error:
-        for one in error.problems:
-            told = one.message + one.remedy
-            if "\n" in told or harmless(told, 100_000) != told or not one.message.startswith(str(log)):
-                raise Fault(f"is not told in a plain line that names the file: {one.message!r}") from error
+        for problem in error.problems:
+            told = problem.message + problem.remedy
+            if "\n" in told or harmless(told, 100_000) != told or not problem.message.startswith(str(log)):
+                raise Fault(f"is not told in a plain line that names the file: {problem.message!r}") from error
         return
     written = out.getvalue()
     if len(written) > GROWN_MAX * len(content) + 1000:
@@ -75,7 +75,10 @@ def _make(content: bytes, directory: Path) -> None:
     if sessions - set(range(len(whole["sessions"]))):
         raise Fault("a statement is of no session")
     _check_transactions(statements)
-    if any(harmless(line, 100_000) != line for line in (*facts.notes, *(one.why for one in facts.not_replayed))):
+    if any(
+        harmless(line, 100_000) != line
+        for line in (*facts.notes, *(not_replayed.why for not_replayed in facts.not_replayed))
+    ):
         raise Fault("what is told of it is not plain")
 
 

@@ -37,8 +37,8 @@ def test_every_importer_has_a_seed() -> None:
     read = set()
     for path in harness.seed_paths():
         file = File(path, path.name)
-        read |= {one.read for one in importers.importers() if harness.reads(one, file)}
-    assert [one.read for one in importers.importers() if one.read not in read] == []
+        read |= {importer.read for importer in importers.importers() if harness.reads(importer, file)}
+    assert [importer.read for importer in importers.importers() if importer.read not in read] == []
 
 
 def test_mutations(tmp_path: Path) -> None:

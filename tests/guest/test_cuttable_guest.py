@@ -61,8 +61,8 @@ def test_what_a_stack_has_flushed_survives_and_the_rest_does_not(stack: str, mad
     place.prepare([])
     place.keep()
     place.begin()
-    assert [(one.name, one.in_force) for one in place.settings() if one.is_wrong] == []
-    assert {one.name: one.in_force for one in place.settings()}["place.stack"] == stack
+    assert [(setting.name, setting.in_force) for setting in place.settings() if setting.is_wrong] == []
+    assert {setting.name: setting.in_force for setting in place.settings()}["place.stack"] == stack
     write = f"set -e; cd {place.path}; dd if=/dev/urandom of=kept bs=4096 count=9 conv=fsync 2>/run/dd; md5sum kept"
     kept = place._up.run("writing", write)
     place._up.run("writing", f"cd {place.path}; seq 1 9999 >not-flushed")

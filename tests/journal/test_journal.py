@@ -52,7 +52,7 @@ def test_a_forecast_counts_only_if_it_was_written_before_its_size_was_measured(t
         writer.append(recording("c").model_copy(update=at))
         writer.append(forecast(4.0))
     journal = read(tmp_path / "journal.jsonl")
-    assert [one.rate_per_s for one in journal.forecasts] == [3.0]
+    assert [forecast.rate_per_s for forecast in journal.forecasts] == [3.0]
     assert len(journal.recordings) == 3
     assert journal.damaged == []
 
@@ -115,8 +115,8 @@ def test_a_journal_of_other_files_is_begun_anew_only_where_nothing_in_it_counts(
     with JournalWriter(tmp_path, of_file("right"), counts=counts) as writer:
         assert writer.journal.recordings == []
         writer.append(recording("a"))
-    assert [one.status for one in read(tmp_path / "acidtest-before-journal.jsonl").recordings] == ["failed"]
-    assert [one.status for one in read(tmp_path / "journal.jsonl").recordings] == ["done"]
+    assert [recording.status for recording in read(tmp_path / "acidtest-before-journal.jsonl").recordings] == ["failed"]
+    assert [recording.status for recording in read(tmp_path / "journal.jsonl").recordings] == ["done"]
     with pytest.raises(BadInput, match="other files") as refused:
         held(tmp_path, of_file("right again"), counts=counts)
     assert "--retry-failed" not in refused.value.remedy
@@ -168,7 +168,7 @@ def test_a_damaged_line_in_the_middle_is_told_and_its_cell_counts_as_not_run(tmp
     path.write_bytes(b"\n".join([*lines[:3], line, *lines[3:], b""]))
     journal = read(path)
     held = ["a", "d"] if cell else ["a", "b", "d"]
-    assert [one.cell for one in journal.recordings] == held
+    assert [recording.cell for recording in journal.recordings] == held
     assert journal.lines == {"a": 2, "b": 3, "d": 5} if not cell else {"a": 2, "d": 5}
     (found,) = journal.damaged
     assert (found.file, found.line, found.cell) == (str(path), 4, cell)
@@ -176,10 +176,10 @@ def test_a_damaged_line_in_the_middle_is_told_and_its_cell_counts_as_not_run(tmp
     assert found.told.startswith(f"{path}, line 4: damaged ({why}")
     assert "counts as not run, and the same command runs it again" in found.told
     with JournalWriter(tmp_path, header()) as writer:
-        assert [one.cell for one in writer.journal.recordings] == held
+        assert [recording.cell for recording in writer.journal.recordings] == held
         writer.append(recording("b"))
     again = read(path)
-    assert [one.cell for one in again.recordings] == ["a", "d", "b"]
+    assert [recording.cell for recording in again.recordings] == ["a", "d", "b"]
     assert [one.line for one in again.damaged] == ([] if cell else [4])  # nobody knows what was in it
 
 
@@ -196,7 +196,7 @@ def test_damage_of_any_bytes_is_told_and_touches_no_other_line(
     path.write_bytes(b"\n".join([*lines, b""]))
     journal = read(path)
     assert [one.line for one in journal.damaged] == [number + 1]
-    assert [one.cell for one in journal.recordings] == [one for one in "abcd" if one != "abcd"[number - 1]]
+    assert [recording.cell for recording in journal.recordings] == [one for one in "abcd" if one != "abcd"[number - 1]]
 
 
 def test_a_line_that_was_cut_off_is_told_until_the_next_run_mends_it(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_journal_can_be_looked_at_without_writing(tmp_path: Path) -> None:
         writer.append(recording("a"))
         found = held(tmp_path, header())  # also while a run writes it
     assert found is not None
-    assert [one.cell for one in found.recordings] == ["a"]
+    assert [recording.cell for recording in found.recordings] == ["a"]
     with pytest.raises(BadInput, match="another experiment"):
         held(tmp_path, header("other"))
 

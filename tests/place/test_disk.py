@@ -433,7 +433,7 @@ def test_a_failed_flush_reaches_the_one_who_asked_for_it_and_only_him(disk: Made
         with pytest.raises(OSError, match="Input/output"):
             file.read(0)
     stats = simulated.stats()
-    assert [(one.fault, one.struck) for one in stats.faults] == [
+    assert [(fault.fault, fault.struck) for fault in stats.faults] == [
         ("eio on flush 1", 1), ("eio on write at 4096 once", 1), ("eio on read", 1),
     ]  # fmt: skip
     assert (stats.failed, stats.writes.count, stats.flushes.count) == (3, 2, 1)
@@ -623,7 +623,7 @@ def test_the_times_of_a_log_are_those_of_the_clock_that_acknowledgements_are_not
             around.append((before_ns, time.monotonic_ns()))
     assert logged.stats().log_records == 100
     _, records = disk_log.read(log)
-    flushed_ns = [disk_log.began_ns(log) + one.time_ns for one in records if one.is_flush]
+    flushed_ns = [disk_log.began_ns(log) + record.time_ns for record in records if record.is_flush]
     assert [before < at < after for (before, after), at in zip(around, flushed_ns, strict=True)] == [True] * 50
 
 

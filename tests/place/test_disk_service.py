@@ -117,7 +117,7 @@ def test_a_cut_loses_what_was_not_flushed_and_the_commands_bring_the_rest_back(
     assert (restored["mounted"], restored["repaired"]) == (str(point), False)
     assert (point / "durable").read_text() == "x" * 10_000
     assert not (point / "written").exists()
-    assert [one["name"] for one in acidtest("list")["disks"]] == ["one"]
+    assert [disk["name"] for disk in acidtest("list")["disks"]] == ["one"]
     assert acidtest("remove", "one") == {"removed": ["one"]}
     assert list(point.iterdir()) == []
     assert acidtest("list") == {"disks": []}
@@ -131,7 +131,7 @@ def test_the_nth_write_fails_for_the_writer_and_only_that_one(acidtest: Acidtest
     added = acidtest(
         "faults", "eio", "(fail EIO (and writes (range 0 1M) (nth 3)))", "(FAIL enospc (and reads (range 8M 9M)))"
     )
-    assert [one["fault"] for one in added["faults"]] == [
+    assert [fault["fault"] for fault in added["faults"]] == [
         "(lose (and writes (range 12M 13M)))",
         "(fail EIO (and writes (range 0 1M) (nth 3)))",
         "(fail ENOSPC (and reads (range 8M 9M)))",
@@ -149,7 +149,7 @@ def test_the_nth_write_fails_for_the_writer_and_only_that_one(acidtest: Acidtest
     assert failed.value.errno == errno.ENOSPC
     write_block(device, 3072, 9)
     assert block(device, 3072) == bytes(BLOCK)
-    assert [one["struck"] for one in acidtest("faults", "eio")["faults"]] == [1, 1, 1]
+    assert [fault["struck"] for fault in acidtest("faults", "eio")["faults"]] == [1, 1, 1]
     assert acidtest("faults", "eio", "--clear")["faults"] == []
     assert block(device, 2048) == bytes(BLOCK)
 
@@ -175,7 +175,7 @@ def test_a_disk_with_a_log_goes_back_to_any_record_and_its_past_begins_anew(acid
         write_block(device, 5, byte)
         flush(device)
     records = acidtest("log", "logged")["records"]
-    writes = [one["record"] for one in records if one["kind"] == "write"]
+    writes = [record["record"] for record in records if record["kind"] == "write"]
     assert len(writes) == 3
     assert acidtest("restore", "logged", "--record", str(writes[1] + 1))["device"] == str(device)
     assert block(device, 5) == bytes([2]) * BLOCK

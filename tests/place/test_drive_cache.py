@@ -135,7 +135,7 @@ def test_what_a_killed_lab_switched_off_is_switched_on_again(
     ledger.path.rename(dead)
     if restarted:
         monkeypatch.setattr(ledgers, "_boot_id", lambda: "another")
-    assert [(one.kind, one.what) for one in leftovers()] == [("drive cache", str(node))]
+    assert [(leftover.kind, leftover.what) for leftover in leftovers()] == [("drive cache", str(node))]
     assert release_leftovers() == [f"switched the write cache of {node} on again"]
     assert drive_cache.state(disk) == "on"
     assert leftovers() == []

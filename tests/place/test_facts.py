@@ -34,8 +34,8 @@ def test_the_mounts_of_one_source_are_those_of_the_whole_table(monkeypatch: pyte
     whole = mounts_now()
     assert whole
     for source in {mount.source for mount in whole}:
-        assert [one for one in mounts_now(source) if one.source == source] == [
-            one for one in whole if one.source == source
+        assert [mount for mount in mounts_now(source) if mount.source == source] == [
+            mount for mount in whole if mount.source == source
         ]
 
 
@@ -58,7 +58,7 @@ def test_what_a_lab_has_mounted_is_offered_to_nobody(tmp_path: Path, monkeypatch
         (tmp_path / name / MARK).touch()
     table = [Mount("254:9", "/", str(tmp_path / name), "rw", "ext4", f"/dev/{name}") for name in names]
     monkeypatch.setattr(facts, "mounts_now", lambda: table)
-    assert [one.path for one in drives_mounted(0)] == [str(tmp_path / "own/mnt")]
+    assert [place_facts.path for place_facts in drives_mounted(0)] == [str(tmp_path / "own/mnt")]
 
 
 def test_every_setting_of_a_queue_is_put_back(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_each_cell_costs_the_same_to_find_in_a_journal_and_to_cut(tmp_path: Path
         return lambda: (Output(tmp_path, header(cells)).remaining(cells, journal), chosen(cells))
 
     plans = [planned(tmp_path, size, 2) for size in (20, 40, 80)]
-    assert grows_evenly(*(work_of(resumed(one)) for one in plans))
+    assert grows_evenly(*(work_of(resumed(plan)) for plan in plans))
     left = Output(tmp_path, header(plans[0])).remaining(
         plans[0], Journal(path="", header=header(plans[0]), recordings=[], torn_bytes=0)
     )
@@ -229,7 +229,9 @@ def test_all_of_them_are_shown_when_asked_for(tmp_path: Path, capsys: pytest.Cap
     plan_command(file, json=True)
     cells = json.loads(capsys.readouterr().out)["cells"]
     assert [cell["order"] for cell in cells] == list(range(1, 2 * len(combinations) + 1))
-    assert {cell["id"] for cell in cells} == {f"{one.combination}#{n}" for one in combinations for n in (1, 2)}
+    assert {cell["id"] for cell in cells} == {
+        f"{combination.combination}#{n}" for combination in combinations for n in (1, 2)
+    }
 
 
 def test_few_combinations_are_shown_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

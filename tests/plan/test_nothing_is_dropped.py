@@ -43,7 +43,11 @@ def test_every_key_of_a_place_is_drawn_and_belongs_to_some_kind() -> None:
 def another(kind: str, key: str) -> Any:
     """A value of a workload's key that is not the default."""
     field = BY_KIND[kind].model_fields[key]
-    kinds = [one for one in (typing.get_args(field.annotation) or (field.annotation,)) if one is not type(None)]
+    kinds = [
+        argument
+        for argument in (typing.get_args(field.annotation) or (field.annotation,))
+        if argument is not type(None)
+    ]
     if kinds == [bool]:
         return not field.default
     if kinds in ([int], [float]):
@@ -81,7 +85,7 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
         "repetitions": 1,
         "durability": "drive",
         "factors": {"engine": engines},
-        "workload": {one: keys(one, count=5) for one in kinds},
+        "workload": {kind: keys(kind, count=5) for kind in kinds},
         "place": {},
         "settings": {},
     }
@@ -102,10 +106,12 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
         for family in some(families, 1) * draw(st.integers(0, 1))
         for key, value in SETTINGS[family].items()
     }
-    of_kinds = set(workload.PARAMETERS) if rarely() else {key for one in kinds for key in workload.keys_of(one)}
+    of_kinds = set(workload.PARAMETERS) if rarely() else {key for kind in kinds for key in workload.keys_of(kind)}
     for key in some(of_kinds & set(workload.PARAMETERS) - {"duration_s", "count"}, 2):
         asked[key] = another(workload.kinds_with(key)[0], key)
-    for key in some({key for one in kinds for key in ENTRIES.get(one, {})} or (ENTRIES["sql"] if rarely() else ()), 1):
+    for key in some(
+        {key for kind in kinds for key in ENTRIES.get(kind, {})} or (ENTRIES["sql"] if rarely() else ()), 1
+    ):
         asked[key] = ENTRIES["sql"][key]
     for target, value in asked.items():
         owner, _, key = target.partition(".")
@@ -116,13 +122,13 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
                 levels.append({"name": "plain", "set": {} if default is None else {target: default}})
             whole["factors"][target] = levels
         elif owner in workload.OF_TABLES:
-            table = whole["workload"][draw(st.sampled_from([one for one in kinds if one in ENTRIES] or kinds))]
+            table = whole["workload"][draw(st.sampled_from([kind for kind in kinds if kind in ENTRIES] or kinds))]
             table[owner] = {key: value}
         elif key:
             table = whole["place"] if owner == "place" else whole["settings"].setdefault(owner, {})
             table[key] = value
         else:
-            having = [one for one in kinds if target in BY_KIND[one].model_fields]
+            having = [kind for kind in kinds if target in BY_KIND[kind].model_fields]
             whole["workload"][draw(st.sampled_from(having or kinds))][target] = value
     if kinds == ["tpcc"] and rarely():
         whole["growth"] = {"sizes": ["1 GB"]}
@@ -174,8 +180,8 @@ def test_a_key_is_carried_into_a_cell_or_refused(whole: Mapping[str, Any], comma
         conductor.verify(planned, Path("t.toml"))
     except BadInput as refused:
         event("refused")
-        assert all(one.message.startswith(("t.toml: ", "t: ")) for one in refused.problems)
-        assert all("\n" not in one.message + one.remedy for one in refused.problems)
+        assert all(problem.message.startswith(("t.toml: ", "t: ")) for problem in refused.problems)
+        assert all("\n" not in problem.message + problem.remedy for problem in refused.problems)
         return
     event("accepted")
     cells = cells_of(read, command)

@@ -49,7 +49,7 @@ def main() -> int:
             kept.setdefault(fault.name, {})[column] = noticed
             KEPT.write_text(json.dumps(dict(sorted(kept.items())), indent=1) + "\n")
     write_table(kept)
-    missed = [one.name for one in faults if not kept.get(one.name, {}).get(column, {"extent": "?"})["extent"]]
+    missed = [fault.name for fault in faults if not kept.get(fault.name, {}).get(column, {"extent": "?"})["extent"]]
     print(f"{len(faults)} faults, {len(missed)} not noticed, {untried} that could not be tried")
     return int(bool(missed or untried))
 

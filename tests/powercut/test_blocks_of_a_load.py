@@ -59,11 +59,11 @@ def test_the_places_of_files_are_where_their_bytes_lie(tmp_path: Path, filesyste
     assert seen.records == 7
     content = image.read_bytes()
     for name, whole in held.items():
-        pieces = [content[one.start : one.end] for one in seen.extents if one.kind == Path(name).suffix]
+        pieces = [content[extent.start : extent.end] for extent in seen.extents if extent.kind == Path(name).suffix]
         assert sum(map(len, pieces)) >= len(whole)
         for at in range(0, len(whole), BLOCK):
             assert any(whole[at : at + BLOCK] in piece for piece in pieces)
-    assert {one.kind for one in seen.extents} == {".db", ".db-wal"}
+    assert {extent.kind for extent in seen.extents} == {".db", ".db-wal"}
 
 
 def test_of_a_file_system_that_tells_no_places_nothing_is_believed(tmp_path: Path) -> None:

@@ -34,13 +34,13 @@ def load_of(path: Path, writes: list[tuple[int, bytes] | None], before: dict[int
         content += RECORD.pack(WRITE, len(held), sector * SECTOR, 0, number) + held
         number += 1
     start, acknowledged = number, []
-    for one in writes:
+    for write in writes:
         time_ns = 10 * (number + 1)
-        if one is None:
+        if write is None:
             content += RECORD.pack(FLUSH, 0, number, time_ns, number)
             acknowledged.append(Acknowledgement(0, len(acknowledged) + 1, 0, len(acknowledged) + 1, 0, time_ns + 1))
         else:
-            content += RECORD.pack(WRITE, len(one[1]), one[0] * SECTOR, time_ns, number) + one[1]
+            content += RECORD.pack(WRITE, len(write[1]), write[0] * SECTOR, time_ns, number) + write[1]
         number += 1
     path.write_bytes(content)
     _, records = read(path)
@@ -138,7 +138,7 @@ def test_whatever_dies_no_state_is_on_the_list_twice_and_the_budget_is_met(
         exploration.came_back(asked)
         taken(exploration, asked)
     assert exploration.is_over(0.0)
-    listed = [(one[0], one[1]) for line in journal for one in line.states]
+    listed = [(state[0], state[1]) for line in journal for state in line.states]
     assert len(listed) == len(set(listed))
     whole = Exploration(load, "load", seed, Budget(None, None))
     possible = 0

@@ -93,7 +93,7 @@ LOG = """2026-01-01 00:00:01 UTC [77] LOG:  database system is ready to accept c
 
 
 def test_a_log_tells_by_its_words_and_not_by_what_it_always_says() -> None:
-    assert [one.said.partition("] ")[2] for one in worth_noticing(LOG)] == [
+    assert [notice.said.partition("] ")[2] for notice in worth_noticing(LOG)] == [
         "WARNING:  page verification failed, calculated checksum 1 but expected 2",
         'ERROR:  could not read block 5 in file "base/1/2": Input/output error',
     ]
@@ -119,5 +119,9 @@ def test_who_has_met_a_full_disk_says_so(said: str, full: bool) -> None:
 def test_the_failures_are_those_that_announcements_know() -> None:
     named = {name for name, failure in FAILURES.items() if failure.wrong}
     assert named - {"vanished-disk"} == POWER_STAYS
-    spoils = {name for name, one in FAILURES.items() if one.wrong and one.wrong.at in ("block", "reading", "write")}
+    spoils = {
+        name
+        for name, failure in FAILURES.items()
+        if failure.wrong and failure.wrong.at in ("block", "reading", "write")
+    }
     assert spoils == set(SPOILS)

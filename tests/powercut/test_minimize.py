@@ -163,7 +163,7 @@ def test_the_experiment_that_is_written_is_the_one_combination(number: int) -> N
     cell: Cell = list(combinations.values())[number]
     workload = cell.workload.varied({"terminals": 1, "rows": 0, "leave_out": "ddl, blob"})
     alone = plan_of(with_workload(whole, cell, workload, 8), cuts=True)
-    assert [one.combination for one in alone.cells] == [cell.combination] * 8
+    assert [cell.combination for cell in alone.cells] == [cell.combination] * 8
     assert alone.cells[0].workload == workload
     assert alone.cells[0].place == cell.place
     assert alone.cells[0].settings == cell.settings
@@ -171,4 +171,4 @@ def test_the_experiment_that_is_written_is_the_one_combination(number: int) -> N
     text = as_text(whole, cell, workload, 8, ["What it is."])
     assert text.startswith("# What it is.\n")
     # The cuts are those of the seed.
-    assert {one.repetition: one.seed for one in alone.cells}[cell.repetition] == cell.seed
+    assert {cell.repetition: cell.seed for cell in alone.cells}[cell.repetition] == cell.seed

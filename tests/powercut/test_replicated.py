@@ -70,7 +70,11 @@ def test_what_can_be_is_not_refused() -> None:
 
 
 def test_the_replica_is_looked_at_where_the_primary_is_not_there_any_more() -> None:
-    assert {name for name, one in FAILURES.items() if one.on_replica} == {"lost-disk", "both-powers", "lost-link"}
+    assert {name for name, failure in FAILURES.items() if failure.on_replica} == {
+        "lost-disk",
+        "both-powers",
+        "lost-link",
+    }
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def test_what_an_engine_keeps_for_its_processes_is_in_memory_meanwhile(tmp_path:
         (directory / "lock table").touch()
         assert "acidtest-memory" in ledger.path.read_text()
     assert mounts.mounted_below(directory) == []
-    assert [one.name for one in directory.iterdir()] == ["before"]
+    assert [path.name for path in directory.iterdir()] == ["before"]
     ledger.close()
     assert not ledger.path.exists()
 

@@ -29,7 +29,7 @@ SAMPLES: dict[str, list[Any]] = json.loads(rig("protocol"))
 
 MESSAGES: dict[str, type[WorkloadMessage]] = {
     message.model_fields["name"].default: message
-    for message in (typing.get_type_hints(spec.message)["return"] for spec in WORKLOADS)
+    for message in (getattr(spec, "MESSAGE", typing.get_type_hints(spec.message)["return"]) for spec in WORKLOADS)
 }
 
 

@@ -137,9 +137,9 @@ def test_the_scratch_database_is_larger_than_the_cache_that_is_asked_about(buffe
     answers = Answers(engines, Storage("directory", ("/tmp",)), file="diagnosis.toml", name="diagnosis")
     text = question.sketches(answers)[0].draw(ENOUGH, 0.5).text(question.heading(answers))
     scales = {
-        one.workload.scale
-        for one in conductor.plan_of(experiment.parse(text, "x.toml")).cells
-        if one.workload.kind == "tpcb"
+        cell.workload.scale
+        for cell in conductor.plan_of(experiment.parse(text, "x.toml")).cells
+        if cell.workload.kind == "tpcb"
     }
     assert min(scales) * 15_000_000 > 4096 * buffers
     found, with_cache, beside = (given for _, given in question.configurations(engines[0]).values())

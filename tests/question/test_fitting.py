@@ -141,7 +141,10 @@ def verdicts(plan: Plan, repetitions: int) -> set[str]:
         for position, cell in enumerate(plan.combinations(), start=1)
         for n in range(1, repetitions + 1)
     ]
-    return {one.verdict for one in comparisons(rows(factory.journal(found).header, found), plan.experiment.base)}
+    return {
+        comparison.verdict
+        for comparison in comparisons(rows(factory.journal(found).header, found), plan.experiment.base)
+    }
 
 
 def test_more_time_is_spent_on_levels_first_then_on_repetitions_that_a_verdict_needs() -> None:
@@ -171,7 +174,7 @@ def test_too_little_time_for_so_many_comparisons_is_said_and_never_planned_in_si
     assert told[-1] == []
 
 
-@pytest.mark.parametrize("question", [name for name, one in QUESTIONS.items() if one.takes_sql])
+@pytest.mark.parametrize("question", [name for name, question in QUESTIONS.items() if question.takes_sql])
 def test_sql_of_the_users_own_takes_the_place_of_our_workload(question: str) -> None:
     words = ("sqlite", "firebird") if QUESTIONS[question].compares_engines else ("sqlite",)
     storage = "two paths" if question == "file-system" else "directory"

@@ -38,8 +38,8 @@ def of_levels(**levels: int) -> list[dict[str, str]]:
 def test_a_run_without_any_commit_is_drawn() -> None:
     """Rates of nothing have no logarithm and no share of the largest."""
     stopped = result(800).model_copy(update={"goodput_per_s": 0.0})
-    levels = [{"workload": "tpcb", "engine": "sqlite", "durability": "drive"} | one for one in of_levels(a=2, b=2)]
-    found = results(journal([recording(one, found=stopped) for one in levels], {"a": "a 0"}))
+    levels = [{"workload": "tpcb", "engine": "sqlite", "durability": "drive"} | level for level in of_levels(a=2, b=2)]
+    found = results(journal([recording(level, found=stopped) for level in levels], {"a": "a 0"}))
     assert {"bars-0", "series-0", "grid-0-0"} <= plots(found).keys()
     json.dumps([panel.spec for chart in plots(found).values() for panel in chart.panels], allow_nan=False)
 
@@ -53,10 +53,10 @@ def test_every_specification_is_plain_json() -> None:
 
 def test_loads_of_databases_that_differ_look_different() -> None:
     levels = [
-        {"workload": "tpcb", "durability": "drive"} | one
-        for one in of_levels(engine=2, page_size=3, filesystem=3, fill=2)
+        {"workload": "tpcb", "durability": "drive"} | level
+        for level in of_levels(engine=2, page_size=3, filesystem=3, fill=2)
     ]
-    held = journal([recording(one, load=loaded(500_000 + n, 8.0)) for n, one in enumerate(levels)])
+    held = journal([recording(level, load=loaded(500_000 + n, 8.0)) for n, level in enumerate(levels)])
     panels = drawn(charts.load(*table(held)))
     assert sum(map(len, panels)) == len(levels) == 36
     for rows in panels:
@@ -65,7 +65,7 @@ def test_loads_of_databases_that_differ_look_different() -> None:
 
 
 def test_what_is_too_much_to_draw_is_said() -> None:
-    levels = [{"workload": "tpcb", "durability": "drive"} | one for one in of_levels(engine=2, a=6, b=6, c=2)]
+    levels = [{"workload": "tpcb", "durability": "drive"} | level for level in of_levels(engine=2, a=6, b=6, c=2)]
     one = recording(levels[0], found=result(800))
     held = journal([one.model_copy(update={"levels": of, "cell": f"{of}"}) for of in levels])
     found, looks = table(held)
@@ -96,9 +96,11 @@ def test_a_curve_over_time_has_five_points_or_a_reason() -> None:
     """Whatever a curve is of: commits, loads, memory, the loads of a database that grows."""
     held = factory.limited()
     few = [
-        one.model_copy(update={"memory": one.memory.model_copy(update={"samples": one.memory.samples[:3]})})
-        for one in held.recordings
-        if one.memory
+        recording.model_copy(
+            update={"memory": recording.memory.model_copy(update={"samples": recording.memory.samples[:3]})}
+        )
+        for recording in held.recordings
+        if recording.memory
     ]
     for draw in (charts.residency, charts.refaults):
         assert drawn(draw(*table(held)))

@@ -39,13 +39,13 @@ def test_speed_is_of_the_row_that_nobody_watched() -> None:
 
 def test_a_row_that_was_only_watched_has_its_own_speed() -> None:
     run, _ = priced()
-    watched = [one for one in run.recordings if one.calls]
+    watched = [recording for recording in run.recordings if recording.calls]
     assert [cost.row.workload for cost in commit_costs(rows(run.header, watched), [])] == ["calls", "calls"]
 
 
 def test_speeds_alone_have_no_price() -> None:
     run, _ = priced()
-    assert commit_costs(rows(run.header, [one for one in run.recordings if not one.calls]), []) == []
+    assert commit_costs(rows(run.header, [recording for recording in run.recordings if not recording.calls]), []) == []
 
 
 def test_calls_that_cannot_be_told_apart_are_averages() -> None:
@@ -103,7 +103,7 @@ def test_report_puts_two_journals_together(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
     assert told.exit_code == 0, told.output
     assert [
-        (one["verdict"], one["flushes_per_commit"], one["cuts"]) for one in json.loads(told.stdout)["commit_costs"]
+        (cost["verdict"], cost["flushes_per_commit"], cost["cuts"]) for cost in json.loads(told.stdout)["commit_costs"]
     ] == [
         (None, 0, 0),
         ("survived", 2, 3),

@@ -195,8 +195,8 @@ ratios = st.builds(
 @settings(max_examples=100, deadline=None)
 @given(st.lists(ratios, max_size=5))
 def test_every_ratio_lies_on_the_axis(some: list[Summary]) -> None:
-    for one, picture in zip(some, drawn(some), strict=True):
-        assert (picture is None) == (one.median is None)
+    for summary, picture in zip(some, drawn(some), strict=True):
+        assert (picture is None) == (summary.median is None)
         if picture:
             assert 0 <= picture.low <= picture.middle <= picture.high <= 100
             assert 0 < picture.one < 100

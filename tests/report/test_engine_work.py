@@ -19,7 +19,8 @@ LEVELS = {"workload": "tpcb", "engine": "firebird-5.0", "durability": "drive"}
 
 def counted(*counts: EngineCounts | None) -> Journal:
     return journal(
-        [recording(LEVELS, n, engine_counts=one) for n, one in enumerate(counts, start=1)], {"engine": "firebird-5.0"}
+        [recording(LEVELS, n, engine_counts=count) for n, count in enumerate(counts, start=1)],
+        {"engine": "firebird-5.0"},
     )
 
 
@@ -29,7 +30,9 @@ def shown(held: Journal, width: int = 200) -> str:
 
 def three() -> list[EngineCounts]:
     figures = ((5000, 6000), (4000, 4000), (9000, 9500))
-    return [engine_counts(1000, page_reads=one, record_updates=(3000, 3000), record_deletes=(0, 0)) for one in figures]
+    return [
+        engine_counts(1000, page_reads=figure, record_updates=(3000, 3000), record_deletes=(0, 0)) for figure in figures
+    ]
 
 
 def test_it_is_the_median_of_each_commits_figure() -> None:

@@ -73,7 +73,7 @@ def test_every_column_has_a_type_a_unit_and_a_meaning() -> None:
 def test_the_percentiles_are_those_of_the_histogram_as_far_as_it_bears_them() -> None:
     held = journal([recording(found=result(800)), recording(repetition=2, found=result(800, count=150))])
     many, few = export.table(held).to_pylist()
-    (latency, _) = (one.result.latency for one in held.recordings if one.result)
+    (latency, _) = (recording.result.latency for recording in held.recordings if recording.result)
     assert many["latency_ms_p95"] == percentile_ns(latency, 0.95) / 1e6
     names = ["latency_ms_p50", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99", "latency_ms_p99_9"]
     assert [many[name] is not None for name in names] == [True, True, True, True, False]
@@ -168,7 +168,7 @@ def test_describe_names_every_column_and_writes_nothing(tmp_path: Path) -> None:
     stored(held, tmp_path / "journal.jsonl")
     names = export.table(held).column_names
     told = CliRunner().invoke(app, ["report", str(tmp_path), "--describe", "--json"])
-    assert [one["name"] for one in json.loads(told.stdout)["columns"]] == names
+    assert [column["name"] for column in json.loads(told.stdout)["columns"]] == names
     shown = CliRunner().invoke(app, ["report", str(tmp_path), "--describe"])
     assert [line.split()[0] for line in shown.stdout.splitlines()[1:] if not line.startswith(" ")] == names
     assert [file.name for file in tmp_path.iterdir()] == ["journal.jsonl"]
@@ -182,6 +182,8 @@ def test_the_page_has_every_column() -> None:
     lines = []
     for group in export.GROUPS:
         lines += [f"## {group.says}", "| column | type | unit | meaning |", "|---|---|---|---|"]
-        lines += [f"| `{one.name}` | {one.type_name} | {one.unit} | {one.says} |" for one in group.columns]
+        lines += [
+            f"| `{column.name}` | {column.type_name} | {column.unit} | {column.says} |" for column in group.columns
+        ]
         lines.append("")
     assert PAGE.read_text(encoding="utf-8").partition("## ")[2] == "\n".join(lines).removeprefix("## ")

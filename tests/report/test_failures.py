@@ -45,7 +45,7 @@ def rotten(one: StorageFailure) -> Cut:
 
 
 def spoiled() -> Journal:
-    return journal({checksums: [rotten(one) for one in trials] for checksums, trials in SPOILED.items()})
+    return journal({checksums: [rotten(trial) for trial in trials] for checksums, trials in SPOILED.items()})
 
 
 def test_every_output_says_who_notices(tmp_path: Any) -> None:
@@ -63,7 +63,7 @@ def test_every_output_says_who_notices(tmp_path: Any) -> None:
     first, second = as_json(made)["storage_failures"]
     assert (first["outcomes"]["noticed"], first["outcomes"]["by check"], first["by"]["log"]) == (1, 1, 1)
     assert (second["outcomes"]["silent"], second["struck"], second["whys"]) == (1, 1, [DID_NOT_STRIKE])
-    assert [one["lost_silently"] for one in as_json(made)["combinations"]] == [0, 1]
+    assert [combination["lost_silently"] for combination in as_json(made)["combinations"]] == [0, 1]
 
 
 def test_the_auditor_tells_of_wrong_data_that_nobody_noticed() -> None:
@@ -103,7 +103,7 @@ UNSTEADY = times(
 
 
 def timed(of: dict[str, list[RecoveryTimes | None]]) -> Journal:
-    return journal({log: [factory.cut(recovery=one) for one in recoveries] for log, recoveries in of.items()})
+    return journal({log: [factory.cut(recovery=recovery) for recovery in recoveries] for log, recoveries in of.items()})
 
 
 def test_pieces_follow_from_what_was_timed() -> None:

@@ -78,7 +78,7 @@ def test_the_page_and_programs_have_the_same(tmp_path: Path) -> None:
     assert "Machines of the load" in page
     assert '<table class="generators">' in page
     (row,) = json.loads(json.dumps(results(held).as_json()))["rows"]
-    assert [one["host"] for one in row["generators"]] == ["db1", "db2"]
+    assert [generator["host"] for generator in row["generators"]] == ["db1", "db2"]
     assert row["server_host"]["available_bytes_min"] == 3 * 10**9
 
 

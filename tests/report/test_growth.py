@@ -48,10 +48,10 @@ def disks() -> Results:
 def changed(held: Journal, **fields: object) -> Journal:
     """Each cell's growth with other fields."""
     recordings = [
-        one.model_copy(update={"database_size": one.database_size.model_copy(update=fields)})
-        if one.database_size
-        else one
-        for one in held.recordings
+        recording.model_copy(update={"database_size": recording.database_size.model_copy(update=fields)})
+        if recording.database_size
+        else recording
+        for recording in held.recordings
     ]
     return held.model_copy(update={"recordings": recordings})
 
@@ -136,7 +136,7 @@ def test_what_is_unusual_stands_out() -> None:
     told = database_statistics("firebird-5.0", 40)
     empty = told.tables[0].model_copy(update={"fill_percent": 31.0, "real_fill_percent": 30.0})
     found = tables_of(told.model_copy(update={"tables": [empty, *told.tables[1:]], "estimated": ["keys: 20 pages"]}))
-    assert [(one.where, one.text[:24]) for one in found.unusual] == [
+    assert [(unusual.where, unusual.text[:24]) for unusual in found.unusual] == [
         ("table order_line", "its pages are 31 % full "),
         ("the database", "the oldest transaction i"),
     ]
@@ -174,7 +174,7 @@ def test_the_page_shows_plots_statistics_and_the_scale(browser: Browser, tmp_pat
 
 def test_a_page_without_statistics_device_or_a_second_size_has_no_empty_sections(tmp_path: Path) -> None:
     held = growing(engines=("sqlite",), sizes=("1x memory",), repetitions=1)
-    bare = [one.model_copy(update={"device": None, "memory": None}) for one in held.recordings]
+    bare = [recording.model_copy(update={"device": None, "memory": None}) for recording in held.recordings]
     told = changed(held.model_copy(update={"recordings": bare}), statistics=None, statistics_said="dbstat is missing")
     write_page(results(told), tmp_path / "report.html")
     html = (tmp_path / "report.html").read_text().partition("<script>")[0]
@@ -198,7 +198,7 @@ def test_the_command_takes_sizes_to_predict(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["report", str(tmp_path), "--predict", "1GB", "--predict", "1.5 GB", "--json"])
     assert told.exit_code == 0, told.output
     (series,) = json.loads(told.stdout)["growth"][0]["series"]
-    assert [one["bytes"] for one in series["answer"]["predictions"]] == [10**9, 1_500_000_000]
+    assert [prediction["bytes"] for prediction in series["answer"]["predictions"]] == [10**9, 1_500_000_000]
     assert "At 1.5 GB expect" in (tmp_path / "report.html").read_text()
     alike = CliRunner().invoke(app, ["growth", str(tmp_path), "--predict", "1GB", "--predict", "1.5 GB", "--json"])
     assert json.loads(alike.stdout)["series"][0]["said"] == series["said"]

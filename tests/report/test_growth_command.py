@@ -142,8 +142,8 @@ def test_a_run_that_grew(run, tmp_path: Path) -> None:
     recordings = [measured(size, repetition) for size in (1, 2, 4, 8) for repetition in (1, 2)]
     journal = factory.journal(recordings, growth={"sizes": ["1 GB", "2 GB", "4 GB", "8 GB"]})
     with JournalWriter(tmp_path, journal.header) as writer:
-        for one in recordings:
-            writer.append(one)
+        for recording in recordings:
+            writer.append(recording)
     code, out, err = run(tmp_path, "--predict", "16GB", "--memory", "2GB")
     assert (code, err) == (0, "")
     assert "sqlite" in out
@@ -155,8 +155,8 @@ def test_a_run_that_grew(run, tmp_path: Path) -> None:
 def test_a_run_without_growth_is_refused(run, tmp_path: Path) -> None:
     journal = factory.study(engines=["sqlite"], repetitions=1)
     with JournalWriter(tmp_path, journal.header) as writer:
-        for one in journal.recordings:
-            writer.append(one)
+        for recording in journal.recordings:
+            writer.append(recording)
     code, _, err = run(tmp_path)
     assert code == 2
     assert "no database in it grew" in err

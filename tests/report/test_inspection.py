@@ -69,7 +69,7 @@ def test_what_else_is_unusual_is_named() -> None:
         inspected = WHOLE.model_copy(
             update={"statistics": STATISTICS.model_copy(update={"indexes": [deeper, *others[:more]]})}
         )
-        (sign,) = (one for one in signs(inspected) if one.name == "index-duplicates")
+        (sign,) = (sign for sign in signs(inspected) if sign.name == "index-duplicates")
         assert said in sign.says or not more
         assert ("and 2 more" in sign.says) == (more == 5)
         assert ("like it" in sign.says) == bool(more)

@@ -54,7 +54,7 @@ def test_every_colour_is_seen_on_both_pages() -> None:
     backs = re.findall(r"--back: (#[0-9a-f]+);", style)
     pages = ["#" + "".join(2 * digit for digit in back[1:]) if len(back) == 4 else back for back in backs]
     assert len(pages) == 2
-    assert [(one, page) for one in (*COLOURS, GREY) for page in pages if contrast(one, page) < 3] == []
+    assert [(colour, page) for colour in (*COLOURS, GREY) for page in pages if contrast(colour, page) < 3] == []
 
 
 @pytest.mark.parametrize("sight", SIGHTS)

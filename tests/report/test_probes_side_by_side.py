@@ -19,14 +19,14 @@ def recorded(latency_us: float, disk: str = "/dev/sda") -> ProbeRecording:
     """Repetitions that differ a little."""
     made = factory.probe([Layer(kind="disk", name=disk)], factory.probed(writes=9, measured_s=1, latency_us=1))
     samples = [
-        one.model_copy(
+        sample.model_copy(
             update={
                 "probed": factory.probed(
-                    writes=100, measured_s=latency_us * (1 + one.repetition / 100) / 1e4, latency_us=latency_us
+                    writes=100, measured_s=latency_us * (1 + sample.repetition / 100) / 1e4, latency_us=latency_us
                 )
             }
         )
-        for one in made.samples
+        for sample in made.samples
     ]
     return made.model_copy(update={"samples": samples})
 
@@ -51,7 +51,7 @@ def test_five_repetitions_are_enough_to_say_that_a_drive_got_slower(
     b = kept(tmp_path / "b", recorded(300, "/dev/sdb"), stolen)
     compare(a, b, json=True)
     told = json.loads(capsys.readouterr().out)["probes"]
-    assert [one["verdict"] for one in told["ways"]] == ["slower"] * len(DURABLE)
+    assert [way["verdict"] for way in told["ways"]] == ["slower"] * len(DURABLE)
     differs = {one["what"]: (one["a"], one["b"]) for one in told["different"]}
     assert "/dev/sdb" in differs["layer 1"][1]
     assert differs.get("processor, taken by the host") == (("0.0%", "25.0%") if stolen else None)

@@ -45,9 +45,9 @@ def journal(until: int = 1000, repetitions: int = 5, **spec: object) -> Journal:
     asked = Asked.of(experiment)
     servers: list[tuple[str, Kind, float]] = [("sqlite", "M/D/1", 1.0), ("firebird-5.0", "M/D/1", 0.75)]
     recordings = [
-        one
+        run
         for engine, kind, service_ms in servers
-        for one in runs(engine, Server(kind, service_ms, 20.0, 1), asked, until)
+        for run in runs(engine, Server(kind, service_ms, 20.0, 1), asked, until)
     ]
     made = factory.journal(recordings, {"engine": "sqlite"}, **experiment)
     return made.model_copy(update={"header": made.header.model_copy(update={"cells": 2})})
@@ -166,9 +166,11 @@ def test_a_machine_too_busy_to_offer_the_rates_is_the_answer_and_a_doubt() -> No
     assert not any("No rate" in one or "too short" in one for one in (first, *more))
     assert line.ends == "cannot tell"
     assert line.search.knee() is None, "those latencies are the machine's"
-    (doubt,) = [one for one in found.findings if one.rule.name == "search-generator-late"]
+    (doubt,) = [finding for finding in found.findings if finding.rule.name == "search-generator-late"]
     assert "nothing here shows what the server can do" in doubt.text
-    assert [one["rule"] for one in found.as_json()["findings"]] == [one.rule.name for one in judge.of_searches(held)]
+    assert [finding["rule"] for finding in found.as_json()["findings"]] == [
+        search.rule.name for search in judge.of_searches(held)
+    ]
 
 
 def test_an_older_search_keeps_the_rate_that_it_confirmed_below_a_late_generator() -> None:
@@ -201,7 +203,9 @@ def test_a_search_of_before_keeps_its_answer() -> None:
     asked = Asked.of(experiment)
     then = replace(asked, rules=replace(asked.rules, again=False))
     held = runs("sqlite", Moody((450, 550), 1), then)
-    assert not any("set aside" in one for one in sentences(results(factory.journal(held, **experiment)).lines[0]))
+    assert not any(
+        "set aside" in sentence for sentence in sentences(results(factory.journal(held, **experiment)).lines[0])
+    )
     assert replayed(held, asked, judge_of(asked)).ended
 
 
@@ -223,8 +227,10 @@ def test_a_search_that_goes_on_says_so() -> None:
 
 def test_a_run_that_failed_breaks_the_search_off(searched: Journal) -> None:
     bad = [
-        one.model_copy(update={"status": "failed", "reason": "planted", "result": None}) if one.order == 3 else one
-        for one in searched.recordings
+        recording.model_copy(update={"status": "failed", "reason": "planted", "result": None})
+        if recording.order == 3
+        else recording
+        for recording in searched.recordings
     ]
     lines = results(searched.model_copy(update={"recordings": bad})).lines
     assert [line.ends for line in lines] == ["a run failed", "a run failed"]
@@ -235,13 +241,13 @@ def test_fewer_than_five_confirmations_are_called_a_first_look() -> None:
     found = results(journal(repetitions=2))
     assert "in both fresh runs" in sentences(found.lines[0])[0]
     assert "That is a first look" in " ".join(sentences(found.lines[0]))
-    assert "too-few-repetitions" in {one.rule.name for one in found.findings}
+    assert "too-few-repetitions" in {finding.rule.name for finding in found.findings}
 
 
 def test_the_audit_judges_the_rates_that_are_claimed_and_not_the_way_there(searched: Journal) -> None:
-    names = {one.rule.name for one in judge.of_searches(searched)}
+    names = {search.rule.name for search in judge.of_searches(searched)}
     assert not names & {"too-few-repetitions", "unfinished-arrivals", "not-steady", "wide-spread"}
-    severe = [one.rule.name for one in judge.findings(searched) if one.severe]
+    severe = [finding.rule.name for finding in judge.findings(searched) if finding.severe]
     assert "unfinished-arrivals" in severe, "as an ordinary run its saturated rates would be severe"
 
 

@@ -66,7 +66,7 @@ def test_a_loss_that_cannot_be_counted_is_not_nought() -> None:
 @pytest.mark.parametrize(("damage", "said"), [(["torn"], "6,076; 1 of 3 damaged"), ([], "6,076; 1 of 3 uncounted")])
 def test_a_loss_that_was_counted_is_told_beside_one_that_was_not(damage: list[str], said: str) -> None:
     cuts = [cut("lost", fate=None, damage=damage), cut("lost", acknowledged=9_000, lost=6_076), cut()]
-    held = journal([recording(repetition=n, cut=one) for n, one in enumerate(cuts, start=1)])
+    held = journal([recording(repetition=n, cut=cut) for n, cut in enumerate(cuts, start=1)])
     assert said in shown(held)
     (row,) = as_json(held)["combinations"]
     assert row["commits_lost_worst"] is None
@@ -86,7 +86,7 @@ def test_a_loss_that_was_counted_is_told_beside_one_that_was_not(damage: list[st
 def test_cuts_before_which_nothing_reached_the_disk_say_that_they_cannot_show_damage(
     cuts: list[Cut], told: bool
 ) -> None:
-    held = journal([recording(repetition=n, cut=one) for n, one in enumerate(cuts, start=1)])
+    held = journal([recording(repetition=n, cut=cut) for n, cut in enumerate(cuts, start=1)])
     said = "every acknowledged commit was lost, and what is left is whole"
     assert (said in shown(held)) == told
     assert any(said in note for note in page_tables(held)["verdicts"].conclusions) == told

@@ -72,12 +72,14 @@ def test_a_finding_keeps_its_number_when_others_come_between(found: Results) -> 
 
 
 def test_findings_are_under_the_waivers_of_the_experiment_unless_others_are_given(found: Results) -> None:
-    waive = {one.rule.name: f"{one.rule.name} is known" for one in (*found.findings, *found.overall)}
+    waive = {finding.rule.name: f"{finding.rule.name} is known" for finding in (*found.findings, *found.overall)}
     header = found.journal.header.model_copy(update={"experiment": {**found.journal.header.experiment, "waive": waive}})
     held = found.journal.model_copy(update={"header": header})
     for given, reasons in ((None, waive), ({}, {})):
         again = results(held, waivers=given)
-        assert {one.rule.name: one.waiver for one in (*again.findings, *again.overall) if one.waiver} == reasons
+        assert {
+            finding.rule.name: finding.waiver for finding in (*again.findings, *again.overall) if finding.waiver
+        } == reasons
 
 
 def test_cells_without_a_number_are_named_with_their_reason(found: Results) -> None:
@@ -261,7 +263,7 @@ def test_side_by_side_has_the_doubts_of_both_runs_beside_their_rates() -> None:
     apart, steady = (100, 60, 140, 80, 120), (200, 201, 202, 203, 204)
     found = side_by_side(ran(apart), ran(steady, "2026-03-03"))
     (row,) = found.as_json()["rows"]
-    spread = next(n for n, one in enumerate(found.findings, start=1) if one.rule.name == "wide-spread")
+    spread = next(n for n, finding in enumerate(found.findings, start=1) if finding.rule.name == "wide-spread")
     assert spread in row["a_findings"]
     assert spread not in row["b_findings"]
     assert set(row["a_findings"] + row["b_findings"]) == set(range(1, len(found.findings) + 1))
@@ -277,8 +279,8 @@ def test_side_by_side_has_the_doubts_of_both_runs_beside_their_rates() -> None:
 def test_a_doubt_that_one_run_sets_aside_is_not_set_aside_for_the_other() -> None:
     apart = (100, 60, 140, 80, 120)
     found = side_by_side(ran(apart, waive={"wide-spread": "known"}), ran(apart))
-    of = [one for one in found.findings if one.rule.name == "wide-spread"]
-    assert sorted(one.waiver for one in of) == ["", "known"]
+    of = [finding for finding in found.findings if finding.rule.name == "wide-spread"]
+    assert sorted(finding.waiver for finding in of) == ["", "known"]
     (row,) = found.as_json()["rows"]
     assert row["a_findings"] != row["b_findings"]
 
@@ -323,7 +325,7 @@ def test_what_storage_does_not_tell_is_marked_at_that_storage_alone() -> None:
     place = silent.place.model_copy(update={"write_cache": "unknown", "device": "/dev/nbd0"})
     found = results(journal([known, silent.model_copy(update={"place": place})]))
     text = words(shown(found, 200))
-    (number_,) = [n for n, one in enumerate(found.findings, start=1) if one.rule.name == "write-cache-unknown"]
+    (number_,) = [n for n, finding in enumerate(found.findings, start=1) if finding.rule.name == "write-cache-unknown"]
     mark = str(number_).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     assert f"write cache unknown, scheduler none{mark}" in text
     assert "write cache write back, scheduler none Storage: " in text
@@ -341,7 +343,7 @@ def test_footnotes_that_differ_in_figures_are_one() -> None:
             rate = 1000.0 * (1 + (repetition - 3) * (0.1 + step / 50))
             held.append(one.model_copy(update={"result": one.result.model_copy(update={"goodput_per_s": rate})}))
     found = results(journal(held))
-    (note,) = [one for one in found.findings if one.rule.name == "wide-spread"]
+    (note,) = [finding for finding in found.findings if finding.rule.name == "wide-spread"]
     assert note.text.startswith("The repetitions lie 40 to 72% of their median apart: something else")
     said = [one.text.partition(" of their")[0] for one in note.evidence]
     assert said == [f"The repetitions lie {percent}%" for percent in (40, 48, 56, 64, 72)]
@@ -360,7 +362,7 @@ def test_footnotes_that_differ_in_figures_are_one() -> None:
 )
 def test_figures_that_differ_are_a_span(found: Results, texts: list[str], text: str) -> None:
     (first, *_) = found.findings
-    alike = [replace(first, text=one) for one in texts]
+    alike = [replace(first, text=text) for text in texts]
     assert len({wording(one) for one in alike}) == 1
     assert together(alike).text == text
     assert together(alike).advice.startswith(text)

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
 from acidtest.engine.server import ServedInstance, _has_open
-from acidtest.journal.protocol import AskPhase, Job
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
-from acidtest.workload.commits import CommitsWorkload
 from families import FAMILIES
+from rig_jobs import ask
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +38,7 @@ def anew(
 
     def handed_out() -> Instance:
         if empties:
-            ask = AskPhase(questions=list(empties))
-            job = Job(seed=1, target=instance.target(), workload=CommitsWorkload(row_bytes=1), inspect=[], phases=[ask])
-            list(converse(job, ledger, instance.environment()))
+            ask(instance, ledger, *empties)
         else:
             files = instance.database_files()
             while isinstance(instance, ServedInstance) and _has_open(instance._server.pid, files):

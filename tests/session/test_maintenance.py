@@ -9,30 +9,16 @@ from pathlib import Path
 import pytest
 
 from acidtest import families
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.errors import CellFailed
-from acidtest.journal.protocol import (
-    AskPhase,
-    Checked,
-    CheckPhase,
-    ClosedLoop,
-    Count,
-    Event,
-    Job,
-    LoadPhase,
-    Maintained,
-    Phase,
-    Result,
-    RunPhase,
-)
+from acidtest.journal.protocol import AskPhase, Checked, CheckPhase, LoadPhase, Maintained, Phase, Result
 from acidtest.place import Ledger
 from acidtest.workload.maintenance import Maintenance
 from families import FAMILIES
+from rig_jobs import of, run, talk
 
 NEWER = ("firebird-4.0", "firebird-5.0", "firebird-4.0-server")
 WORKERS = ("firebird-5.0",)
-RUN = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=1), retries=0)
 LOADED = Maintenance(count=1).message()
 
 
@@ -48,7 +34,7 @@ def database(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> list[P
     instance = engine.create(tmp_path_factory.mktemp("loaded"), {})
     try:
         instance.start(ledger)
-        talk(instance, ledger, [LoadPhase(sessions=2)], LOADED)
+        talk(instance, ledger, LoadPhase(sessions=2), workload=LOADED)
         instance.seal()
         return instance.database_files()
     finally:
@@ -56,21 +42,14 @@ def database(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> list[P
         ledger.close()
 
 
-def talk(instance: Instance, ledger: Ledger, phases: list[Phase], workload: object) -> list[Event]:
-    job = Job(seed=5, target=instance.target(), workload=workload, inspect=[], phases=phases)
-    return list(converse(job, ledger, instance.environment()))
-
-
 def done(instance: Instance, ledger: Ledger, spec: Maintenance, between: list[Phase] | None = None) -> tuple:
     """What was done, the conditions after it, and the run's result."""
     phases = [CheckPhase(), spec.run_phase(), *(between or []), CheckPhase()]
-    events = talk(instance, ledger, phases, spec.message())
-    (maintained,) = [event for event in events if isinstance(event, Maintained)]
-    (result,) = [event for event in events if isinstance(event, Result)]
+    events = talk(instance, ledger, *phases, workload=spec.message())
+    (maintained,), (result,) = of(Maintained, events), of(Result, events)
     before, after = (
-        {one.name: (one.holds, one.detail) for one in event.conditions}
-        for event in events
-        if isinstance(event, Checked)
+        {condition.name: (condition.holds, condition.detail) for condition in event.conditions}
+        for event in of(Checked, events)
     )
     assert all(holds for holds, _ in before.values()), before
     assert set(before) == set(after) == set(spec.conditions())
@@ -88,9 +67,9 @@ def test_every_backup_is_restored_and_is_its_source(instance: Instance, ledger: 
     assert (result.counts.committed, result.counts.errors) == (2, 0)
     assert [kind.name for kind in result.kinds] == ["backup"]
     files = sorted(instance.directory.glob("made-*.fbk"))
-    assert [one.backup_bytes for one in maintained.operations] == [file.stat().st_size for file in files]
-    assert all(one.database_bytes > one.backup_bytes > 1_000_000 for one in maintained.operations)
-    assert all(one.seconds >= one.flush_s >= 0 for one in maintained.operations)
+    assert [operation.backup_bytes for operation in maintained.operations] == [file.stat().st_size for file in files]
+    assert all(operation.database_bytes > operation.backup_bytes > 1_000_000 for operation in maintained.operations)
+    assert all(operation.seconds >= operation.flush_s >= 0 for operation in maintained.operations)
     assert not (instance.directory / "verified.fdb").exists()
 
 
@@ -137,9 +116,9 @@ def test_what_was_changed_after_a_backup_is_noticed(instance: Instance, ledger: 
 def test_what_was_wrong_in_the_source_is_wrong_in_what_is_restored(instance: Instance, ledger: Ledger) -> None:
     spec = Maintenance(count=1)
     change = AskPhase(questions=["update branches set bbalance = 7"])
-    events = talk(instance, ledger, [change, spec.run_phase(), CheckPhase()], spec.message())
-    (checked,) = [event for event in events if isinstance(event, Checked)]
-    broken = {one.name: one.detail for one in checked.conditions if not one.holds}
+    events = talk(instance, ledger, change, spec.run_phase(), CheckPhase(), workload=spec.message())
+    (checked,) = of(Checked, events)
+    broken = {condition.name: condition.detail for condition in checked.conditions if not condition.holds}
     assert broken["branches_sum_equals_history"] == "7 and 0"
     assert broken["restored_keeps_conditions"].endswith("branches_sum_equals_history: 7 and 0")
     assert "restored_equals_source" not in broken
@@ -166,7 +145,7 @@ def test_workers_are_there_from_5_0_on_and_an_error_before(
             check(after)
         else:
             with pytest.raises(CellFailed):
-                talk(anew(), ledger, [spec.run_phase()], spec.message())
+                talk(anew(), ledger, spec.run_phase(), workload=spec.message())
 
 
 def test_another_engine_says_that_it_offers_nothing_of_the_kind(tmp_path: Path, ledger: Ledger) -> None:
@@ -174,4 +153,4 @@ def test_another_engine_says_that_it_offers_nothing_of_the_kind(tmp_path: Path, 
     (tmp_path / "instance").mkdir()
     instance = catalogue.find("sqlite").create(tmp_path / "instance", {})
     with pytest.raises(CellFailed, match="does not know how SQLite is backed up or restored"):
-        talk(instance, ledger, [LoadPhase(), RUN], LOADED)
+        talk(instance, ledger, LoadPhase(), run(1, 1), workload=LOADED)

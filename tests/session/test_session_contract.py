@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from acidtest import families
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.errors import CellFailed
 from acidtest.journal.models import AT_WORK_IN
 from acidtest.journal.protocol import (
     Checked,
     CheckPhase,
-    ClosedLoop,
     Count,
     Counted,
     Counting,
@@ -22,7 +20,6 @@ from acidtest.journal.protocol import (
     Event,
     Hello,
     Inspection,
-    Job,
     LoadPhase,
     OpenLoop,
     Result,
@@ -33,81 +30,49 @@ from acidtest.journal.protocol import (
     WorkloadMessage,
 )
 from acidtest.place import Ledger
-from acidtest.workload.commits import CommitsWorkload
 from acidtest.workload.iud import IudWorkload
 from acidtest.workload.orders import OrdersWorkload
 from acidtest.workload.scan import ScanWorkload
 from acidtest.workload.tpcb import TpcbWorkload
 from families import FAMILIES
+from rig_jobs import COMMITS, of, run, talk
 
-COMMITS = CommitsWorkload(row_bytes=50)
 TPCB = TpcbWorkload(scale=1)
 ORDERS = OrdersWorkload(products=5_000, orders_per_call=2, repeatable=False)
 REPEATABLE = ORDERS.model_copy(update={"repeatable": True})
 IUD = IudWorkload(rows=40)
-CLOSED = ClosedLoop(think_ms=0)
-
-
-def run(terminals: int = 1, **changes: object) -> RunPhase:
-    fields = {"terminals": terminals, "pacing": CLOSED, "warmup_s": 0, "extent": Count(transactions=50), "retries": 10}
-    return RunPhase(**(fields | changes))
-
-
-def talk(
-    instance: Instance,
-    ledger: Ledger,
-    phases: list,
-    workload=COMMITS,
-    inspect=(),
-    count: Counting | None = None,
-    sample: Sampling | None = None,
-) -> list[Event]:
-    job = Job(
-        seed=5,
-        target=instance.target(),
-        workload=workload,
-        inspect=list(inspect),
-        phases=phases,
-        count=count,
-        sample=sample,
-    )
-    return list(converse(job, ledger, instance.environment()))
 
 
 def conditions(events: list[Event]) -> list[dict[str, bool]]:
-    return [{c.name: c.holds for c in event.conditions} for event in events if isinstance(event, Checked)]
-
-
-def results(events: list[Event]) -> list[Result]:
-    return [event for event in events if isinstance(event, Result)]
+    return [{c.name: c.holds for c in event.conditions} for event in of(Checked, events)]
 
 
 def test_the_engine_names_its_version(engine: Engine, instance: Instance, ledger: Ledger) -> None:
-    hello = next(e for e in talk(instance, ledger, [LoadPhase()]) if isinstance(e, Hello))
+    (hello,) = of(Hello, talk(instance, ledger, LoadPhase()))
     assert hello.engine_version.startswith(FAMILIES[engine.family].begins_version(engine.id))
 
 
 def test_what_is_acknowledged_is_in_the_database_of_a_later_process(instance: Instance, ledger: Ledger) -> None:
-    talk(instance, ledger, [LoadPhase(), run(terminals=3)])
-    (found,) = conditions(talk(instance, ledger, [CheckPhase()]))
+    talk(instance, ledger, LoadPhase(), run(terminals=3))
+    (found,) = conditions(talk(instance, ledger, CheckPhase()))
     # A process that acknowledged nothing finds 50 rows too many: the check compares, and does not nod.
     assert found == {"rows_match_acknowledged": False, "payloads_are_whole": True}
 
 
 def test_runs_of_one_process_do_not_collide(instance: Instance, ledger: Ledger) -> None:
-    events = talk(instance, ledger, [LoadPhase(), CheckPhase(), run(terminals=2), run(terminals=3), CheckPhase()])
-    assert [r.counts.committed for r in results(events)] == [50, 50]
+    events = talk(instance, ledger, LoadPhase(), CheckPhase(), run(terminals=2), run(terminals=3), CheckPhase())
+    assert [r.counts.committed for r in of(Result, events)] == [50, 50]
     assert all(all(found.values()) for found in conditions(events))
 
 
 def test_the_balances_hold_after_a_run(instance: Instance, ledger: Ledger) -> None:
     phases = [LoadPhase(), CheckPhase(), run(extent=Duration(seconds=0.5), warmup_s=0.2), CheckPhase()]
-    events = talk(instance, ledger, phases, TPCB)
+    events = talk(instance, ledger, *phases, workload=TPCB)
     before, after = conditions(events)
     assert all(before.values())
     assert all(after.values())
     assert set(before) == set(after) >= {"each_branch_equals_its_tellers", "accounts_sum_equals_history"}
-    (result,) = results(events)
+    (result,) = of(Result, events)
     assert result.latency.count == result.counts.committed > 0
     assert sum(count for _, count in result.latency.buckets) == result.latency.count
 
@@ -116,11 +81,11 @@ def test_the_balances_hold_after_a_run(instance: Instance, ledger: Ledger) -> No
 def test_orders_and_rounds_hold_with_several_terminals(
     instance: Instance, ledger: Ledger, workload: WorkloadMessage
 ) -> None:
-    events = talk(instance, ledger, [LoadPhase(), CheckPhase(), run(terminals=3), CheckPhase()], workload)
+    events = talk(instance, ledger, LoadPhase(), CheckPhase(), run(terminals=3), CheckPhase(), workload=workload)
     before, after = conditions(events)
     assert all(before.values())
     assert all(after.values()), after
-    (result,) = results(events)
+    (result,) = of(Result, events)
     assert (result.counts.committed, result.counts.errors) == (50, 0)
     assert sum(kind.committed for kind in result.kinds) == (50 if workload is IUD else 0)
 
@@ -129,18 +94,18 @@ def test_orders_and_rounds_hold_with_several_terminals(
 def test_a_scan_is_read_by_the_plan_that_was_asked_for(instance: Instance, ledger: Ledger, read: str) -> None:
     workload = ScanWorkload(size_mb=3, read=read)
     phases = [LoadPhase(sessions=2), CheckPhase(), run(2, extent=Count(transactions=5)), CheckPhase()]
-    events = talk(instance, ledger, phases, workload)
+    events = talk(instance, ledger, *phases, workload=workload)
     before, after = conditions(events)
     assert before == after == {f"plan_is_{read}": True, "each_read_finds_what_was_loaded": True}, events
-    (result,) = results(events)
+    (result,) = of(Result, events)
     assert (result.counts.committed, result.counts.errors) == (5, 0)
     assert [(kind.name, kind.committed) for kind in result.kinds] == [(read, 5)]
 
 
 def test_a_scan_that_finds_other_rows_than_it_should_says_so(instance: Instance, ledger: Ledger) -> None:
     small, large = (ScanWorkload(size_mb=size_mb, read="natural") for size_mb in (1, 2))
-    talk(instance, ledger, [LoadPhase()], small)
-    (found,) = conditions(talk(instance, ledger, [run(extent=Count(transactions=2)), CheckPhase()], large))
+    talk(instance, ledger, LoadPhase(), workload=small)
+    (found,) = conditions(talk(instance, ledger, run(extent=Count(transactions=2)), CheckPhase(), workload=large))
     assert found == {"plan_is_natural": True, "each_read_finds_what_was_loaded": False}
 
 
@@ -160,10 +125,10 @@ WRITTEN = (
 
 
 def written(instance: Instance, ledger: Ledger) -> list[str | None]:
-    talk(instance, ledger, [LoadPhase(), run(extent=Count(transactions=7))], REPEATABLE)
+    talk(instance, ledger, LoadPhase(), run(extent=Count(transactions=7)), workload=REPEATABLE)
     questions = [Inspection(name=sql, sql=sql) for sql in WRITTEN]
-    events = talk(instance, ledger, [], REPEATABLE, inspect=questions)
-    return [setting.value for event in events if isinstance(event, Settings) for setting in event.values]
+    events = talk(instance, ledger, workload=REPEATABLE, inspect=questions)
+    return [setting.value for event in of(Settings, events) for setting in event.values]
 
 
 def test_repeatable_orders_are_the_same_on_every_engine(instance: Instance, ledger: Ledger, tmp_path: Path) -> None:
@@ -176,8 +141,10 @@ def test_repeatable_orders_are_the_same_on_every_engine(instance: Instance, ledg
 def test_writers_in_each_others_way_are_counted_and_none_is_lost(
     engine: Engine, instance: Instance, ledger: Ledger
 ) -> None:
-    events = talk(instance, ledger, [LoadPhase(), run(terminals=4, extent=Duration(seconds=0.5), retries=3)], TPCB)
-    (result,) = results(events)
+    events = talk(
+        instance, ledger, LoadPhase(), run(terminals=4, extent=Duration(seconds=0.5), retries=3), workload=TPCB
+    )
+    (result,) = of(Result, events)
     counts = result.counts
     assert counts.conflicts == counts.retries + counts.given_up
     assert sum(c.count for c in counts.classes) == counts.conflicts + counts.errors
@@ -187,7 +154,7 @@ def test_writers_in_each_others_way_are_counted_and_none_is_lost(
 
 def test_an_open_loop_serves_what_was_scheduled(instance: Instance, ledger: Ledger) -> None:
     pacing = OpenLoop(rate_per_s=100, arrivals="fixed")
-    (result,) = results(talk(instance, ledger, [LoadPhase(), run(2, pacing=pacing, extent=Duration(seconds=1))]))
+    (result,) = of(Result, talk(instance, ledger, LoadPhase(), run(2, pacing=pacing, extent=Duration(seconds=1))))
     assert result.arrivals is not None
     assert result.arrivals.scheduled == result.counts.committed + result.arrivals.unfinished
 
@@ -195,18 +162,14 @@ def test_an_open_loop_serves_what_was_scheduled(instance: Instance, ledger: Ledg
 def test_a_setting_that_cannot_be_asked_for_is_a_failure_that_names_it(instance: Instance, ledger: Ledger) -> None:
     nonsense = Inspection(name="nonsense", sql="select nothing from nowhere")
     with pytest.raises(CellFailed, match="select nothing from nowhere"):
-        talk(instance, ledger, [LoadPhase()], inspect=[*instance.inspections(), nonsense])
+        talk(instance, ledger, LoadPhase(), inspect=[*instance.inspections(), nonsense])
 
 
 def test_a_database_that_is_not_there_is_a_failure_in_the_engines_words(instance: Instance, ledger: Ledger) -> None:
     missing = "/nonexistent/nowhere.db"
     field = "path" if hasattr(instance.target(), "path") else "database"
-    job = Job(
-        seed=1, target=instance.target().model_copy(update={field: missing}), workload=COMMITS, inspect=[],
-        phases=[CheckPhase()],
-    )  # fmt: skip
     with pytest.raises(CellFailed) as failed:
-        list(converse(job, ledger, instance.environment()))
+        talk(instance, ledger, CheckPhase(), target=instance.target().model_copy(update={field: missing}))
     assert failed.value.message.startswith("opening the database: ")
     assert "nowhere.db" in failed.value.message
 
@@ -220,10 +183,10 @@ def counted(
     """What the engine counted during ``phase``; None of a family that is not asked."""
     counters = instance.counters()
     assert (counters is not None) == bool(FAMILIES[engine.family].counts)
-    events = talk(instance, ledger, [LoadPhase(), phase], workload, count=counters.asked() if counters else None)
-    (result,) = results(events)
+    events = talk(instance, ledger, LoadPhase(), phase, workload=workload, count=counters.asked() if counters else None)
+    (result,) = of(Result, events)
     assert result.counts.errors == 0
-    told = [event for event in events if isinstance(event, Counted)]
+    told = of(Counted, events)
     assert len(told) == (0 if counters is None else 1)
     for one in told:
         assert one.not_counted is None
@@ -271,12 +234,12 @@ def test_the_warm_up_is_not_counted(engine: Engine, instance: Instance, ledger: 
 
 def test_an_engine_that_does_not_answer_is_no_0_and_the_run_goes_on(instance: Instance, ledger: Ledger) -> None:
     asked = Counting(session="select 1 from nowhere_at_all", counted="select 1, 2 from nowhere_at_all", names=["x"])
-    events = talk(instance, ledger, [LoadPhase(), run(), CheckPhase()], count=asked)
-    (told,) = [event for event in events if isinstance(event, Counted)]
+    events = talk(instance, ledger, LoadPhase(), run(), CheckPhase(), count=asked)
+    (told,) = of(Counted, events)
     assert told.not_counted is not None
     assert "nowhere_at_all" in told.not_counted.lower()
     assert told.counters == []
-    assert [r.counts.committed for r in results(events)] == [50]
+    assert [r.counts.committed for r in of(Result, events)] == [50]
     assert all(all(found.values()) for found in conditions(events))
 
 
@@ -289,8 +252,8 @@ def test_the_engine_is_asked_each_second_for_where_it_stands(
     figures, family = instance.figures(), FAMILIES[engine.family]
     assert (figures is not None) == bool(family.rises) == families.FAMILIES[engine.family].has_figures
     phases = [LoadPhase(), run(2, extent=Duration(seconds=1.2), warmup_s=0.3), CheckPhase()]
-    events = talk(instance, ledger, phases, sample=figures.asked() if figures else None)
-    told = [event for event in events if isinstance(event, Sampled)]
+    events = talk(instance, ledger, *phases, sample=figures.asked() if figures else None)
+    told = of(Sampled, events)
     assert len(told) == (0 if figures is None else 1)
     for one in told:
         assert figures is not None
@@ -316,9 +279,9 @@ def test_the_engine_is_asked_each_second_for_where_it_stands(
 
 def test_a_question_that_the_engine_refuses_is_the_last_and_the_run_goes_on(instance: Instance, ledger: Ledger) -> None:
     asked = Sampling(questions=["select 'x', 1 from nowhere_at_all"], names=["x"])
-    events = talk(instance, ledger, [LoadPhase(), run(), CheckPhase()], sample=asked)
-    (told,) = [event for event in events if isinstance(event, Sampled)]
+    events = talk(instance, ledger, LoadPhase(), run(), CheckPhase(), sample=asked)
+    (told,) = of(Sampled, events)
     assert "nowhere_at_all" in (told.not_sampled or "").lower()
     assert told.samples == []
-    assert [r.counts.committed for r in results(events)] == [50]
+    assert [r.counts.committed for r in of(Result, events)] == [50]
     assert all(all(found.values()) for found in conditions(events))

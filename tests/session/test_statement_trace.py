@@ -6,25 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
 from acidtest.journal.models import TracedStatements
-from acidtest.journal.protocol import (
-    Begins,
-    CheckPhase,
-    ClosedLoop,
-    Count,
-    Counted,
-    Job,
-    LoadPhase,
-    Result,
-    RunPhase,
-)
+from acidtest.journal.protocol import Begins, CheckPhase, Counted, LoadPhase, Result
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
 from acidtest.workload.iud import IudWorkload
 from acidtest.workload.tpcb import TpcbWorkload
 from families import FAMILIES
+from rig_jobs import of, run, talking
 
 ROWS, ROUNDS = 40, 2
 firebirds = pytest.mark.parametrize("engine", FAMILIES["firebird"].engines, indirect=True)  # others have no trace
@@ -36,18 +26,15 @@ def traced(instance: Instance, ledger: Ledger) -> tuple[TracedStatements, Counte
     trace, counters = instance.statement_trace(), instance.counters()
     assert trace is not None
     assert counters is not None
-    run = RunPhase(
-        terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=4 * ROUNDS), retries=10
-    )
-    job = Job(
-        seed=5, target=instance.target(), workload=IudWorkload(rows=ROWS), inspect=instance.inspections(),
-        phases=[LoadPhase(), run, CheckPhase()], count=counters.asked(),
+    events = talking(
+        instance, ledger, LoadPhase(), run(1, 4 * ROUNDS), CheckPhase(), workload=IudWorkload(rows=ROWS),
+        inspect=instance.inspections(), count=counters.asked(),
     )  # fmt: skip
     told: list[Counted] = []
     committed = 0
     try:
         trace.begin()
-        for event in converse(job, ledger, instance.environment()):
+        for event in events:
             match event:
                 case Begins():
                     trace.terminals_begin(event)
@@ -67,19 +54,21 @@ def test_the_trace_and_the_counters_agree(instance: Instance, ledger: Ledger) ->
     assert found.not_traced is None
     assert not found.lost, found
     assert found.commits == found.committed == 4 * ROUNDS
-    (inserted,) = [one for one in found.statements if one.text.startswith("insert into iud")]
+    (inserted,) = [statement for statement in found.statements if statement.text.startswith("insert into iud")]
     assert (inserted.count, inserted.record_inserts, inserted.failed) == (ROWS * ROUNDS, ROWS * ROUNDS, 0)
-    kinds = {one.kind: one.count for one in found.statements if one.kind}
+    kinds = {statement.kind: statement.count for statement in found.statements if statement.kind}
     assert kinds == {"commit": 4 * ROUNDS, "start of a transaction": 4 * ROUNDS}
-    texts = " ".join(one.text for one in found.statements)
+    texts = " ".join(statement.text for statement in found.statements)
     assert "mon$" not in texts, "settings that are read are no statements of the terminals"
     assert "count(distinct" not in texts, "nor is a check"
     # Two counts of the engine's own, by ways of their own.
-    risen = {one.name: one.sessions for one in counted.counters}
+    risen = {counter.name: counter.sessions for counter in counted.counters}
     for name in OF_RECORDS:
-        assert sum(getattr(one, f"record_{name}") for one in found.statements) == risen[f"record_{name}"], name
+        assert sum(getattr(statement, f"record_{name}") for statement in found.statements) == risen[f"record_{name}"], (
+            name
+        )
     for name in ("reads", "writes", "fetches", "marks"):  # what begins a transaction has no figures in the trace
-        assert sum(getattr(one, name) for one in found.statements) <= (risen[f"page_{name}"] or 0), name
+        assert sum(getattr(statement, name) for statement in found.statements) <= (risen[f"page_{name}"] or 0), name
 
 
 @firebirds
@@ -112,16 +101,11 @@ def test_what_the_engines_log_had_no_room_for_is_told(instance: Instance, ledger
     assert trace is not None
     counters = instance.counters()
     assert counters is not None
-    run = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=5), retries=10)
-    phases = [LoadPhase(), run]
-    job = Job(
-        seed=5, target=instance.target(), workload=TpcbWorkload(scale=2), inspect=[], phases=phases,
-        count=counters.asked(),
-    )  # fmt: skip
+    events = talking(instance, ledger, LoadPhase(), run(1, 5), workload=TpcbWorkload(scale=2), count=counters.asked())
     try:
         trace.begin()
         # Nobody reads until all is over: the statements of the load, 16 MB of trace, fill the engine's log.
-        (begins,) = [event for event in converse(job, ledger, instance.environment()) if isinstance(event, Begins)]
+        (begins,) = of(Begins, events)
         trace.terminals_begin(begins)
         found = trace.finish(5)
     finally:

@@ -8,28 +8,24 @@ from pathlib import Path
 import pytest
 from violations import PERCENT, PLANTED
 
-from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.journal.protocol import (
     Answered,
     AskPhase,
     Checked,
     CheckPhase,
-    ClosedLoop,
-    Count,
     Inspection,
-    Job,
     LoadPhase,
     Phase,
     Result,
-    RunPhase,
     Target,
-)  # fmt: skip
+)
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
 from acidtest.workload.tpcc import TpccWorkload
 from families import FAMILIES
+from rig_jobs import of, run, talk
 from support import DIALECTS
 
 
@@ -38,9 +34,8 @@ def check(instance: Instance, target: Target, ledger: Ledger, sql: str | None = 
     workload = TpccWorkload(warehouses=1, percent=PERCENT, procedures=False, keying=False)
     inspect = [Inspection(name="planted", sql=sql)] if sql else []
     phases: list[Phase] = [LoadPhase(sessions=2), CheckPhase()] if load else [CheckPhase()]
-    job = Job(seed=5, target=target, workload=workload, inspect=inspect, phases=phases)
-    events = converse(job, ledger, instance.environment())
-    (checked,) = (event for event in events if isinstance(event, Checked))
+    events = talk(instance, ledger, *phases, seed=5, target=target, workload=workload, inspect=inspect)
+    (checked,) = of(Checked, events)
     assert len([c for c in checked.conditions if c.name.startswith("condition_")]) == 12
     return {c.name for c in checked.conditions if not c.holds}
 
@@ -92,21 +87,14 @@ def test_statements_that_travel_together_do_what_they_do_one_by_one(
         instance = anew()
         target = instance.target()
         assert isinstance(target, PostgresTarget)
-        run = RunPhase(
-            terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=900), retries=0
-        )
-        job = Job(
-            seed=5,
-            target=target.model_copy(update={"pipeline": pipeline}),
+        events = talk(
+            instance, ledger, LoadPhase(sessions=2), run(1, 900, retries=0), CheckPhase(), AskPhase(questions=WRITTEN),
+            seed=5, target=target.model_copy(update={"pipeline": pipeline}),
             workload=TpccWorkload(warehouses=2, percent=PERCENT, procedures=False, keying=False),
-            inspect=[],
-            phases=[LoadPhase(sessions=2), run, CheckPhase(), AskPhase(questions=WRITTEN)],
-        )
-        events = list(converse(job, ledger, instance.environment()))
-        (checked,) = (event for event in events if isinstance(event, Checked))
+        )  # fmt: skip
+        (checked,), (result,) = of(Checked, events), of(Result, events)
         assert [condition.name for condition in checked.conditions if not condition.holds] == []
-        (result,) = (event for event in events if isinstance(event, Result))
         assert result.counts.rolled_back > 0
         kinds = [(kind.name, kind.committed, kind.rolled_back) for kind in result.kinds if kind.name != "delivery"]
-        done.append((kinds, [event.rows for event in events if isinstance(event, Answered)]))
+        done.append((kinds, [event.rows for event in of(Answered, events)]))
     assert done[0] == done[1]

@@ -85,15 +85,15 @@ def looked_at(cells: Journal) -> list[Explored]:
     worst = FailingState(start=0, to=4, without=[], torn=[(3, [0])], of="the last one torn", outcome=0, reasons=[])
     return [
         Explored(
-            cell=one.cell,
+            cell=recording.cell,
             load="0" * 64,
-            ended_at=one.ended_at,
+            ended_at=recording.ended_at,
             took_s=1.0,
             outcomes=outcomes,
             worst=worst,
             states=[("0" * 32, 0, 0, False), ("1" * 32, 1, 1, True)],
         )
-        for one in cells.recordings
+        for recording in cells.recordings
     ]
 
 
@@ -102,11 +102,11 @@ def making(**journals: Journal) -> Making:
     kept = {
         name: Kept(
             name,
-            one,
-            {one.commands[0]: journals[name]} if name in journals else {},
+            experiment,
+            {experiment.commands[0]: journals[name]} if name in journals else {},
             looked_at(journals[name]) if name == "crash-states" and name in journals else (),
         )
-        for name, one in held.study.experiments.items()
+        for name, experiment in held.study.experiments.items()
     }
     return Making(held, kept)
 

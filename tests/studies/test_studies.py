@@ -32,7 +32,10 @@ JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 def written(journal: Journal, directory: Path) -> Path:
     """A run's directory with this journal."""
     directory.mkdir(parents=True, exist_ok=True)
-    lines = [journal.header.model_dump_json(), *(one.model_dump_json(by_alias=True) for one in journal.recordings)]
+    lines = [
+        journal.header.model_dump_json(),
+        *(recording.model_dump_json(by_alias=True) for recording in journal.recordings),
+    ]
     (directory / recordings.FILES["run"]).write_text("\n".join(lines) + "\n")
     return directory
 
@@ -40,8 +43,8 @@ def written(journal: Journal, directory: Path) -> Path:
 def elsewhere(journal: Journal, path: str) -> Journal:
     """With its places below ``path``."""
     moved = [
-        one.model_copy(update={"place": one.place.model_copy(update={"path": path, "mount_point": path})})
-        for one in journal.recordings
+        recording.model_copy(update={"place": recording.place.model_copy(update={"path": path, "mount_point": path})})
+        for recording in journal.recordings
     ]
     return journal.model_copy(update={"recordings": moved})
 
@@ -50,7 +53,7 @@ def elsewhere(journal: Journal, path: str) -> Journal:
 def compared(repetitions: int) -> Journal:
     """File systems under two schedulers."""
     whole = file_systems(repetitions, BASE)
-    held = [one for one in whole.recordings if one.levels["place.scheduler"] in ("none", "kyber")]
+    held = [recording for recording in whole.recordings if recording.levels["place.scheduler"] in ("none", "kyber")]
     header = whole.header.model_copy(update={"cells": len(held)})
     return whole.model_copy(update={"recordings": held, "header": header})
 
@@ -94,16 +97,16 @@ def test_what_is_kept_belongs_to_a_study_and_names_nothing_of_its_machine() -> N
     for path in recordings.KEPT.rglob("*.xz"):
         study_name, experiment = path.parts[-3:-1]
         asked = read(study_name).study.experiments[experiment]
-        assert path.name.removesuffix(".xz") in {recordings.FILES[one] for one in asked.commands}
+        assert path.name.removesuffix(".xz") in {recordings.FILES[command] for command in asked.commands}
         texts = set(JSON_STRING.findall(lzma.decompress(path.read_bytes()).decode()))
         assert [one for one in map(json.loads, texts) if told(one)] == []
 
 
 @pytest.mark.parametrize("name", names())
 def test_experiments_of_a_study_are_shipped(name: str) -> None:
-    for one in read(name).study.experiments.values():
-        assert (recordings.ROOT / one.file).exists()
-        assert not one.full or (recordings.ROOT / one.full).exists()
+    for experiment in read(name).study.experiments.values():
+        assert (recordings.ROOT / experiment.file).exists()
+        assert not experiment.full or (recordings.ROOT / experiment.full).exists()
 
 
 def test_paths_of_the_run_are_taken_out_and_all_figures_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,8 +116,8 @@ def test_paths_of_the_run_are_taken_out_and_all_figures_stay(tmp_path: Path, mon
     recordings.keep("a", "e", "run", written(before, out))
     after = kept("a", "e")
     assert after is not None
-    assert {one.place.path for one in after.recordings} == {"OUT/acidtest-1"}
-    assert [one.result for one in after.recordings] == [one.result for one in before.recordings]
+    assert {recording.place.path for recording in after.recordings} == {"OUT/acidtest-1"}
+    assert [recording.result for recording in after.recordings] == [recording.result for recording in before.recordings]
     assert str(tmp_path) not in lzma.decompress(recordings.path_of("a", "e").read_bytes()).decode()
 
 
@@ -231,7 +234,7 @@ def test_every_figure_can_be_shown_of_any_row() -> None:
         assert found is not None
         for table in found.tables:
             for line in table.lines:
-                assert all(one.of(At(line, table.lines, table, found)).text for one in FIGURES.values())
+                assert all(figure.of(At(line, table.lines, table, found)).text for figure in FIGURES.values())
 
 
 def test_restarts_are_counted_in_the_engine_s_log() -> None:

@@ -30,7 +30,7 @@ def test_a_folder_is_read_whole(shop: Path) -> None:
     assert read.weights == {"buy": 40.0, "look": 60.0}
     assert read.variables == {"scale": 1}
     assert set(read.parts) == {"schema", "indexes", "conditions"}
-    assert [(one[0], Path(one[1]).name) for one in read.transactions["buy"].variants] == [
+    assert [(variant[0], Path(variant[1]).name) for variant in read.transactions["buy"].variants] == [
         ("firebird", "buy.firebird.sql"),
         ("postgres", "buy.postgresql.sql"),
     ]
@@ -58,7 +58,7 @@ def test_csv_files_that_are_named_are_loaded_at_their_turn(shop: Path) -> None:
     (shop / "country.csv").rename(shop / "lands.csv")
     toml = (shop / "workload.toml").read_text()
     (shop / "workload.toml").write_text(toml + '\n[load.country]\ncsv = "lands.csv"\n')
-    assert [one.table for one in folders.read(shop).tables] == ["customer", "product", "country"]
+    assert [table.table for table in folders.read(shop).tables] == ["customer", "product", "country"]
 
 
 def test_a_single_file_runs_over_the_database_of_another_folder(shop: Path, tmp_path: Path) -> None:
@@ -127,9 +127,11 @@ def test_a_mistake_is_told_in_one_line_with_its_file(shop: Path, name: str, cont
     (shop / name).write_bytes(content)
     with pytest.raises(BadInput) as caught:
         folders.read(shop)
-    told = [one for one in caught.value.problems if said in one.message]
+    told = [problem for problem in caught.value.problems if said in problem.message]
     assert told, caught.value.message
-    assert all(one.message.startswith(str(shop)) and one.message.isprintable() for one in caught.value.problems)
+    assert all(
+        problem.message.startswith(str(shop)) and problem.message.isprintable() for problem in caught.value.problems
+    )
 
 
 def test_what_is_no_file_of_text_is_not_waited_for(shop: Path) -> None:
@@ -139,7 +141,7 @@ def test_what_is_no_file_of_text_is_not_waited_for(shop: Path) -> None:
     (shop / "gone.csv").symlink_to("nowhere.csv")
     with pytest.raises(BadInput) as caught:
         folders.read(shop)
-    told = {Path(one.message.partition(": ")[0]).name: one.message for one in caught.value.problems}
+    told = {Path(problem.message.partition(": ")[0]).name: problem.message for problem in caught.value.problems}
     assert "is no regular file" in told["pipe.sql"]
     assert "symbolic links" in told["circle.sql"]
     assert "is no regular file" in told["folder.sql"]

@@ -40,15 +40,15 @@ def made(tmp_path: Path, text: str, database: str | None = None) -> tuple[replay
     out = io.BytesIO()
     facts = replaying.made([log], database, out)
     *statements, _ = [json.loads(line) for line in out.getvalue().splitlines()]
-    return facts, [[one[0], one[2], one[3], one[4], one[6]] for one in statements]
+    return facts, [[statement[0], statement[2], statement[3], statement[4], statement[6]] for statement in statements]
 
 
 def kinds(statements: list[list[Any]]) -> str:
-    return "".join(one[1] for one in statements)
+    return "".join(statement[1] for statement in statements)
 
 
 def left(facts: replaying.LogFacts) -> dict[str, int]:
-    return {one.why: one.count for one in facts.not_replayed}
+    return {not_replayed.why: not_replayed.count for not_replayed in facts.not_replayed}
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -79,7 +79,7 @@ def test_a_duration_belongs_to_the_statement_before_it_and_an_error_to_the_one_t
         + row("statement: insert\ninto \"t\"") + row("duplicate key", severity="ERROR", statement='insert\ninto "t"')
         + row("syntax error", severity="ERROR", statement="selec 2"),
     )  # fmt: skip
-    assert [one[2:] for one in statements] == [
+    assert [statement[2:] for statement in statements] == [
         ["select 1", None, False],
         ["select $1", ["it's, $2 = x", None], False],
         ['insert\ninto "t"', None, True],
@@ -141,7 +141,9 @@ def test_what_cannot_be_replayed_is_counted_with_its_lines(tmp_path: Path) -> No
         logged.TWO_PHASE: 1,
         "the log is cut short there, or a record is longer than 16 MiB": 1,
     }
-    assert next(one.places for one in facts.not_replayed if one.why == logged.LISTENS) == ("a.log:3",)
+    assert next(not_replayed.places for not_replayed in facts.not_replayed if not_replayed.why == logged.LISTENS) == (
+        "a.log:3",
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_a_general_log_counts_connections_anew_after_a_start_and_skips_what_sql_
         + "2026-11-23T22:00:01.000001Z\t    8 Execute\tselect 3\n"
     )  # fmt: skip
     facts, statements = made(tmp_path, log)
-    assert [(one[0], one[2]) for one in statements] == [
+    assert [(statement[0], statement[2]) for statement in statements] == [
         (0, "select 1\n\nfrom t"),
         (0, "execute p"),
         (1, "select 3"),
@@ -212,7 +214,7 @@ def test_a_log_of_several_databases_needs_one_to_be_named(tmp_path: Path) -> Non
     with pytest.raises(BadInput, match=r"is of 2 databases: shop \(1 statement\), other \(1 statement\)"):
         made(tmp_path, log)
     facts, statements = made(tmp_path, log, "other")
-    assert [one[2] for one in statements] == ["select 2"]
+    assert [statement[2] for statement in statements] == ["select 2"]
     assert facts.sessions == 1
     with pytest.raises(BadInput, match="has no statement of database none; it is of shop, other"):
         made(tmp_path, log, "none")

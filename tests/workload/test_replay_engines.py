@@ -102,7 +102,7 @@ def test_what_comes_to_something_else_than_in_the_log_is_counted(find: Find, led
     assert ran.result is not None
     counts = ran.result.counts
     assert (counts.committed, counts.rolled_back, counts.errors) == (3, 2, 2)
-    assert [(one.place, one.logged) for one in seen.differences] == [
+    assert [(difference.place, difference.logged) for difference in seen.differences] == [
         ("a.csv:2", "no error"), ("a.csv:3", "an error"), ("a.csv:9", "no error"),
     ]  # fmt: skip
     assert "duplicate key" in seen.differences[0].replayed
@@ -118,7 +118,7 @@ def test_rows_that_differ_are_counted(find: Find, ledger: Ledger, tmp_path: Path
     lines[figures] = lines[figures].replace("Rows_sent: 1 ", "Rows_sent: 7 ")
     _, seen = run(engine, tmp_path / "b.log", "\n".join(lines), tmp_path / "again", ledger)
     assert (seen.rows_differ, seen.errors_new) == (1, 0)
-    assert [(one.logged, one.replayed) for one in seen.differences] == [("7 rows", "1 row")]
+    assert [(difference.logged, difference.replayed) for difference in seen.differences] == [("7 rows", "1 row")]
     assert seen.differences[0].statement.startswith("select price from product")
 
 

@@ -40,7 +40,7 @@ def test_terminals_are_split_exactly_over_classes_and_none_leaves_when_more_come
     assert all(0 <= share <= size for share, size in zip(shares, sizes, strict=True))
     assert split(whole, sizes) == sizes
     if many < whole:
-        assert all(one <= more for one, more in zip(shares, split(many + 1, sizes), strict=True))
+        assert all(share <= more for share, more in zip(shares, split(many + 1, sizes), strict=True))
 
 
 def test_stages_say_how_long_and_how_fast() -> None:
@@ -49,7 +49,7 @@ def test_stages_say_how_long_and_how_fast() -> None:
     assert found.rate_per_s == pytest.approx((3000 + 33_000) / 90)
     phase = found.run_phase()
     assert isinstance(phase.pacing, OpenLoop)
-    assert [(one.seconds, [(leg.from_, leg.to) for leg in one.legs]) for one in phase.stages] == [
+    assert [(stage.seconds, [(leg.from_, leg.to) for leg in stage.legs]) for stage in phase.stages] == [
         (30, [(100, 100)]),
         (60, [(100, 1000)]),
     ]
@@ -69,13 +69,13 @@ def test_classes_are_handed_on_with_what_they_have_of_their_own() -> None:
     found = spec("orders", duration_s=5.0, classes=classes, arrivals="fixed")
     phase = found.run_phase()
     assert (found.terminals, phase.terminals) == (61, 61)
-    assert [one.parameters for one in phase.classes] == [{"orders_per_call": 100}, {"orders_per_call": 1}]
-    assert [one.pacing for one in phase.classes] == [None, OpenLoop(rate_per_s=5, arrivals="fixed")]
+    assert [class_.parameters for class_ in phase.classes] == [{"orders_per_call": 100}, {"orders_per_call": 1}]
+    assert [class_.pacing for class_ in phase.classes] == [None, OpenLoop(rate_per_s=5, arrivals="fixed")]
 
 
 @given(st.lists(st.floats(0.5, 500), min_size=1, max_size=5), st.floats(0, 10_000))
 def test_a_stages_rate_is_shared_out_in_proportion_and_whole(rates: list[float], rate: float) -> None:
-    classes = [{"name": f"c{n}", "rate_per_s": one} for n, one in enumerate(rates)]
+    classes = [{"name": f"c{n}", "rate_per_s": rate} for n, rate in enumerate(rates)]
     stages = [{"seconds": 1, "rate_per_s": 1.0}, {"seconds": 1, "rate_per_s": rate}]
     legs = spec(stages=stages, classes=classes).run_phase().stages[1].legs
     assert sum(leg.from_ for leg in legs) == pytest.approx(rate)

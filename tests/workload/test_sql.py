@@ -49,7 +49,10 @@ def test_its_message_holds_the_files_and_what_the_experiment_sets(shop: Path, tm
     assert made["load_sql"] is None
     assert made["schema"]["path"] == str(shop / "schema.sql")
     assert made["conditions"]["text"] == (SHOP / "conditions.sql").read_text()
-    assert [(one["name"], one["weight"]) for one in made["transactions"]] == [("buy", 1.0), ("look", 3.0)]
+    assert [(transaction["name"], transaction["weight"]) for transaction in made["transactions"]] == [
+        ("buy", 1.0),
+        ("look", 3.0),
+    ]
     assert made["tables"] == [
         {
             "source": "csv",
@@ -64,7 +67,7 @@ def test_its_message_holds_the_files_and_what_the_experiment_sets(shop: Path, tm
 
 def test_a_transaction_without_weight_is_never_drawn(shop: Path, tmp_path: Path) -> None:
     made = message(read(tmp_path, "weights = { look = 0 }\n"))
-    assert [one["name"] for one in made["transactions"]] == ["buy"]
+    assert [transaction["name"] for transaction in made["transactions"]] == ["buy"]
 
 
 def test_variables_and_weights_are_factors(shop: Path, tmp_path: Path) -> None:
@@ -142,7 +145,7 @@ def test_a_path_that_leads_nowhere_is_told(shop: Path, tmp_path: Path, path: str
 def test_a_single_file_takes_any_variable(shop: Path, tmp_path: Path) -> None:
     made = message(read(tmp_path, 'database = "shop"\nvariables = { extra = 2.5 }\n', path="shop/look.sql"))
     assert made["variables"] == [["scale", "1"], ["extra", "2.5"]]
-    assert [one["name"] for one in made["transactions"]] == ["look"]
+    assert [transaction["name"] for transaction in made["transactions"]] == ["look"]
     assert made["schema"] is not None
 
 

@@ -136,16 +136,16 @@ def of_commits(watched: Sequence[tuple[str, ObservedCalls]]) -> CommitCalls | No
     runs = [_of_commits(engine, calls) for engine, calls in watched if calls.commits]
     if not runs:
         return None
-    kinds = dict.fromkeys(kind for one in runs for kind in one.by_kind)
+    kinds = dict.fromkeys(kind for run in runs for kind in run.by_kind)
     return CommitCalls(
-        commits=sum(one.commits for one in runs),
-        writes=median(one.writes for one in runs),
-        bytes=median(one.bytes for one in runs),
-        flushes=median(one.flushes for one in runs),
-        by_kind={kind: median(one.by_kind.get(kind, 0.0) for one in runs) for kind in kinds},
-        flush_us=median(one.flush_us for one in runs),
-        average=any(one.average for one in runs),
-        dropped=sum(one.dropped for one in runs),
+        commits=sum(run.commits for run in runs),
+        writes=median(run.writes for run in runs),
+        bytes=median(run.bytes for run in runs),
+        flushes=median(run.flushes for run in runs),
+        by_kind={kind: median(run.by_kind.get(kind, 0.0) for run in runs) for kind in kinds},
+        flush_us=median(run.flush_us for run in runs),
+        average=any(run.average for run in runs),
+        dropped=sum(run.dropped for run in runs),
     )
 
 

@@ -32,7 +32,7 @@ class CommitCost:
 
 def commit_costs(rows: Sequence[Row], cuts: Iterable[Survival]) -> list[CommitCost]:
     """One for each row that was timed, in order; none where nothing stands beside the speeds."""
-    survivals = {_alike(one.levels): one for one in cuts}
+    survivals = {_alike(cut.levels): cut for cut in cuts}
     watched: dict[tuple[object, ...], Row] = {}
     for row in rows:
         if _watched(row):

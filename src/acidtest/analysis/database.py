@@ -49,7 +49,7 @@ class StatisticsBySize:
 def of_row(row: Row) -> DatabaseStatistics | None:
     """The statistics of a row's database: one of its repetitions carries them."""
     statistics = (r.database_size.statistics for r in row.done if r.database_size)
-    return next((one for one in statistics if one), None)
+    return next((statistic for statistic in statistics if statistic), None)
 
 
 def by_size(rows: Sequence[Row]) -> list[StatisticsBySize]:

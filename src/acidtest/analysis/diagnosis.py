@@ -195,7 +195,7 @@ class Answer:
     waited: tuple[Waited, ...] = ()  # where commits do not wait for the drive as found, and were made to
 
     def of(self, standing: Standing) -> list[Bottleneck]:
-        return [one for one in self.bottlenecks if one.standing == standing]
+        return [bottleneck for bottleneck in self.bottlenecks if bottleneck.standing == standing]
 
     @property
     def headline(self) -> str:
@@ -266,7 +266,7 @@ def _waited(ran: Sequence[Ran]) -> Iterator[Waited]:
 def commits_of(ran: Sequence[Ran]) -> Ran | None:
     """The commits that are held against the probe: under the configuration that was found, else the other one."""
     commits = [one for one in ran if one.workload == "commits" and one.commit_us]
-    return next((one for one in commits if not one.is_reference), next(iter(commits), None))
+    return next((commit for commit in commits if not commit.is_reference), next(iter(commits), None))
 
 
 def _flush_share(figures: Figures) -> tuple[Summary | None, bool]:
@@ -331,7 +331,7 @@ def _flush(figures: Figures, share: Summary | None, waited: Sequence[Waited] = (
     bounds = [one.interval for one in known if one.interval is not None]
     if len(bounds) < len(known):
         return is_("cannot tell", f"{part} There are too few repetitions for an interval: {share.reason}.")
-    if any(one.low >= FLUSH_LIKELY for one in bounds) and all((one.median or 0) >= FLUSH_UNLIKELY for one in known):
+    if any(bound.low >= FLUSH_LIKELY for bound in bounds) and all((one.median or 0) >= FLUSH_UNLIKELY for one in known):
         remedy = "Let several changes share a commit, or commits of several sessions share a flush"
         keep = "Not by giving up durability, unless its loss is accepted."
         if flush.median and flush.interval and yardsticks.nearest(flush.interval.high) is yardsticks.KEEPS_CACHE:
@@ -343,7 +343,7 @@ def _flush(figures: Figures, share: Summary | None, waited: Sequence[Waited] = (
         says = "But the device itself was at work for a small part of the time: the wait is above it."
         remedy = "Look for other programs that flush, a busy processor, or a host that holds requests back."
         return is_("cannot tell", f"{part} {says}", remedy)
-    if all(one.high < FLUSH_UNLIKELY for one in bounds) and were_counted:
+    if all(bound.high < FLUSH_UNLIKELY for bound in bounds) and were_counted:
         return is_("unlikely", part)
     return is_("cannot tell", f"{part} That does not decide.")
 
@@ -402,7 +402,7 @@ def _file_system(figures: Figures) -> Bottleneck:
     probed = figures.probed
     said: list[str] = []
     decided = measured = False
-    if layers := [LAYERS[one] for one in dict.fromkeys(figures.storage.devices) if one in LAYERS]:
+    if layers := [LAYERS[device] for device in dict.fromkeys(figures.storage.devices) if device in LAYERS]:
         said.append(f"beneath it: {_and(layers)}, whose cost is within the probe's figures")
     if probed and probed.append_us and probed.overwrite_us:
         more = ratio(probed.append_us, probed.overwrite_us)
@@ -428,15 +428,15 @@ def _file_system(figures: Figures) -> Bottleneck:
         if not decided:
             says += " What an append costs beside an overwrite varied too much to decide."
         return Bottleneck(name, "unlikely" if decided else "cannot tell", says, tuple(said), threshold, APPEND_SOURCE)
-    worst = min((one.standing for one in marks), key=STANDINGS.index)
+    worst = min((mark.standing for mark in marks), key=STANDINGS.index)
     return Bottleneck(
         name,
         worst,
-        " ".join(one.says for one in marks),
+        " ".join(mark.says for mark in marks),
         tuple(said),
         threshold,
-        "; ".join(dict.fromkeys(one.source for one in marks)),
-        " ".join(dict.fromkeys(one.remedy for one in marks)),
+        "; ".join(dict.fromkeys(mark.source for mark in marks)),
+        " ".join(dict.fromkeys(mark.remedy for mark in marks)),
     )
 
 
@@ -452,7 +452,7 @@ class Mark:
 
 def _marks(storage: Storage) -> Iterator[Mark]:
     kind, options = storage.filesystem, storage.mount_options
-    if synchronous := next((one for one in options if one in SYNCHRONOUS), ""):
+    if synchronous := next((option for option in options if option in SYNCHRONOUS), ""):
         says = f"It is mounted with {synchronous}: every write waits for the drive, not only those of commits."
         yield Mark("likely", says, "Mount it without that option: the engine flushes what it must.", "mount(8)")
     if kind in NETWORK:
@@ -469,13 +469,13 @@ def _marks(storage: Storage) -> Iterator[Mark]:
             "Put the database on a volume of its own.",
             "Linux, Documentation/filesystems/overlayfs.rst",
         )
-    if kind in COPY_ON_WRITE and not any(one in NOT_COPIED for one in options):
+    if kind in COPY_ON_WRITE and not any(option in NOT_COPIED for option in options):
         says = (
             f"With {kind}, a changed block goes elsewhere: a database that is overwritten is scattered over the drive."
         )
         remedy = "Compare with a file system that overwrites in place; on btrfs chattr +C before the file is made."
         yield Mark("possible", says, remedy, "btrfs(5), nodatacow; OpenZFS, Performance and Tuning, recordsize")
-    if without := next((one for one in options if one in WITHOUT_FLUSHES), ""):
+    if without := next((option for option in options if option in WITHOUT_FLUSHES), ""):
         says = f"It is mounted with {without} and sends its drive no flush: that is fast, and commits are not safe."
         yield Mark("cannot tell", says, "Mount it without that option before you compare anything.", "ext4(5), barrier")
     if storage.all_bytes and (used := 1 - storage.free_bytes / storage.all_bytes) >= FULL:

@@ -51,7 +51,12 @@ def engine_work(row: Row) -> EngineWork | None:
 
 def _each(told: list[EngineCounts], name: str, of: str) -> float | None:
     """The median over the repetitions that tell it."""
-    rises = [(getattr(counter, of), one.committed) for one in told for counter in one.counters if counter.name == name]
+    rises = [
+        (getattr(counter, of), engine_counts.committed)
+        for engine_counts in told
+        for counter in engine_counts.counters
+        if counter.name == name
+    ]
     return median([rise / committed for rise, committed in rises if rise is not None])
 
 

@@ -180,7 +180,7 @@ def risk_of(recording: Recording) -> Risk | None:
     if (said := recording.promise) is not None:
         return Risk(lost=said.may_lose, breaks=ANYHOW if said.may_break else "", keeps="store")
     family = family_of(recording)
-    settings = {one.name: one.in_force or one.asked or "" for one in recording.settings}
+    settings = {setting.name: setting.in_force or setting.asked or "" for setting in recording.settings}
     options = recording.place.filesystem, recording.place.mount_options
     return family.risk_on(recording.durability, settings, *options) if family else None
 

@@ -55,14 +55,14 @@ class Worth:
 
 def worths(recordings: Iterable[Recording]) -> list[Worth]:
     """One for each mode, in the order in which they came first; none where no server had a replica."""
-    made = [one for one in recordings if one.cut is not None]
-    if not any(one.cut and one.cut.replication for one in made):
+    made = [recording for recording in recordings if recording.cut is not None]
+    if not any(recording.cut and recording.cut.replication for recording in made):
         return []
     apart = _of_failures(made)
     groups: dict[tuple[str, ...], list[Recording]] = {}
-    for one in made:
-        key = tuple(level for factor, level in one.levels.items() if factor not in apart)
-        groups.setdefault((*key, _mode(one)), []).append(one)
+    for recording in made:
+        key = tuple(level for factor, level in recording.levels.items() if factor not in apart)
+        groups.setdefault((*key, _mode(recording)), []).append(recording)
     return [_worth(group, apart) for group in groups.values()]
 
 
@@ -73,10 +73,10 @@ def _mode(recording: Recording) -> str:
 
 def _of_failures(recordings: Sequence[Recording]) -> set[str]:
     """Factors whose levels are the failures, and nothing else."""
-    failures = {one.cut.failure for one in recordings if one.cut}
+    failures = {recording.cut.failure for recording in recordings if recording.cut}
     apart = set()
     for factor in recordings[0].levels:
-        pairs = {(one.levels.get(factor), one.cut.failure) for one in recordings if one.cut}
+        pairs = {(recording.levels.get(factor), recording.cut.failure) for recording in recordings if recording.cut}
         if len(failures) > 1 and len(pairs) == len({level for level, _ in pairs}) == len(failures):
             apart.add(factor)
     return apart
@@ -84,9 +84,9 @@ def _of_failures(recordings: Sequence[Recording]) -> set[str]:
 
 def _worth(group: Sequence[Recording], apart: set[str]) -> Worth:
     by_failure: dict[str, list[Recording]] = {}
-    for one in group:
-        assert one.cut is not None
-        by_failure.setdefault(one.cut.failure, []).append(one)
+    for recording in group:
+        assert recording.cut is not None
+        by_failure.setdefault(recording.cut.failure, []).append(recording)
     prices = [
         one.cut.commit_ms
         for failure, of in by_failure.items()
@@ -106,19 +106,19 @@ def _worth(group: Sequence[Recording], apart: set[str]) -> Worth:
 
 
 def _outcome(group: Sequence[Recording]) -> Outcome:
-    done = [one.cut for one in group if one.cut is not None and one.status == "done"]
+    done = [recording.cut for recording in group if recording.cut is not None and recording.status == "done"]
     replicas = [cut.replication for cut in done if cut.replication]
-    servers = sorted({one.looked_on for one in replicas})
+    servers = sorted({replica.looked_on for replica in replicas})
     looked_on = " or ".join(servers) or ("primary" if done and done[0].failure == "cut" else "")
     return Outcome(
         cuts=len(group),
         survived=sum(said_of_cut(cut) == "survived" for cut in done),
         lost=sum(cut.verdict == "lost" for cut in done),
-        unannounced=sum(losses(one)[1] > 0 for one in group),
+        unannounced=sum(losses(recording)[1] > 0 for recording in group),
         lost_commits=tuple(cut.fate.lost for cut in done if cut.fate is not None),
         lost_ms=tuple(cut.lost_ms for cut in done if cut.lost_ms is not None),
         looked_on=looked_on,
-        gave_up=sum(bool(one.gave_up) for one in replicas),
+        gave_up=sum(bool(replica.gave_up) for replica in replicas),
     )
 
 
@@ -143,7 +143,7 @@ class Noticed:
 
 def noticed(recordings: Iterable[Recording]) -> list[Noticed]:
     """One for each combination whose storage did wrong, in the order in which they came."""
-    return [_noticed(group) for group in by_levels(one for one in recordings if _failure(one))]
+    return [_noticed(group) for group in by_levels(recording for recording in recordings if _failure(recording))]
 
 
 def _failure(recording: Recording) -> StorageFailure | None:
@@ -151,7 +151,7 @@ def _failure(recording: Recording) -> StorageFailure | None:
 
 
 def _noticed(group: Sequence[Recording]) -> Noticed:
-    first, of = group[0], [storage for one in group if (storage := _failure(one))]
+    first, of = group[0], [storage for recording in group if (storage := _failure(recording))]
     known = [one for one in of if one.outcome != "unknown"]
     outcomes = Counter(one.outcome for one in of)
     return Noticed(

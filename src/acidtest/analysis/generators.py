@@ -52,26 +52,26 @@ def of_row(row: Row) -> tuple[HostOfLoad, ...]:
     """In their order; none of a row whose load came from one machine."""
     by_host: dict[str, list[Generator]] = {}
     for recording in row.done:
-        for one in recording.generators:
-            by_host.setdefault(one.host, []).append(one)
+        for generator in recording.generators:
+            by_host.setdefault(generator.host, []).append(generator)
     return tuple(_host(host, of) for host, of in by_host.items())
 
 
 def _host(host: str, of: Sequence[Generator]) -> HostOfLoad:
-    shares = [share for one in of if (share := own_share(one)) is not None]
+    shares = [share for generator in of if (share := own_share(generator)) is not None]
     return HostOfLoad(
         host=host,
         terminals=of[0].terminals,
-        commits_per_s=median([one.committed / one.measured_s for one in of]),
-        busy=median([one.busy for one in of]),
+        commits_per_s=median([generator.committed / generator.measured_s for generator in of]),
+        busy=median([generator.busy for generator in of]),
         own_share=median(shares) if shares else None,
-        machine_busy=median([one.busy * one.threads / one.cpu_count for one in of]),
-        lateness_ms_p99=_worst([one.lateness_ms_p99 for one in of]),
-        lateness_ms_max=_worst([one.lateness_ms_max for one in of]),
-        stood_still_ms_max=max(one.stood_still_ms_max for one in of),
-        stood_still=max(one.stood_still_ms_max / 1e3 / one.measured_s for one in of),
-        began_late_ms=max(one.began_late_ms for one in of),
-        clock_error_ms=max(one.clock_error_s for one in of) * 1e3,
+        machine_busy=median([generator.busy * generator.threads / generator.cpu_count for generator in of]),
+        lateness_ms_p99=_worst([generator.lateness_ms_p99 for generator in of]),
+        lateness_ms_max=_worst([generator.lateness_ms_max for generator in of]),
+        stood_still_ms_max=max(generator.stood_still_ms_max for generator in of),
+        stood_still=max(generator.stood_still_ms_max / 1e3 / generator.measured_s for generator in of),
+        began_late_ms=max(generator.began_late_ms for generator in of),
+        clock_error_ms=max(generator.clock_error_s for generator in of) * 1e3,
     )
 
 
@@ -103,13 +103,13 @@ def slowest(hosts: Sequence[HostOfLoad]) -> HostOfLoad | None:
     fewest commits a second of each terminal. None where there are not several."""
     if len(hosts) < 2:
         return None
-    still = max(hosts, key=lambda one: one.stood_still)
+    still = max(hosts, key=lambda host: host.stood_still)
     if still.stood_still > STILL_MAX:
         return still
-    late = max(hosts, key=lambda one: one.lateness_ms_max or 0.0)
+    late = max(hosts, key=lambda host: host.lateness_ms_max or 0.0)
     if (late.lateness_ms_max or 0.0) >= LATE_MS:
         return late
-    return min(hosts, key=lambda one: one.commits_per_s / one.terminals)
+    return min(hosts, key=lambda host: host.commits_per_s / host.terminals)
 
 
 def server_of(row: Row) -> ServersHost | None:
@@ -117,15 +117,19 @@ def server_of(row: Row) -> ServersHost | None:
     seen = [recording for recording in row.done if recording.server_host and recording.server_host.samples]
     if not seen:
         return None
-    hosts = [one.server_host for one in seen if one.server_host]
-    samples = [sample for one in hosts for sample in one.samples]
-    devices = [(one.device, one.result.measured_s) for one in seen if one.device is not None and one.result is not None]
+    hosts = [recording.server_host for recording in seen if recording.server_host]
+    samples = [sample for host in hosts for sample in host.samples]
+    devices = [
+        (recording.device, recording.result.measured_s)
+        for recording in seen
+        if recording.device is not None and recording.result is not None
+    ]
     return ServersHost(
         host=hosts[0].host,
-        busy=sum(one.busy for one in samples) / len(samples),
-        busy_max=max(one.busy for one in samples),
-        io_wait=sum(one.io_wait for one in samples) / len(samples),
-        available_bytes_min=min(one.available_bytes for one in samples),
+        busy=sum(sample.busy for sample in samples) / len(samples),
+        busy_max=max(sample.busy for sample in samples),
+        io_wait=sum(sample.io_wait for sample in samples) / len(samples),
+        available_bytes_min=min(sample.available_bytes for sample in samples),
         write_mb_per_s=median([one.write_bytes / 1e6 / seconds for one, seconds in devices]) if devices else None,
         device_busy=median([min(1.0, one.busy_s / seconds) for one, seconds in devices]) if devices else None,
         device=devices[0][0].device if devices else None,

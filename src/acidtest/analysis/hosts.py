@@ -50,7 +50,7 @@ class Hosts:
 def hosts(journal: Journal, rows: Sequence[Row]) -> Hosts | None:
     """Of a run over a fleet; None of any other."""
     done = [recording for row in rows for recording in row.done]
-    names = sorted({one.host for one in done if one.host} | {one.name for one in journal.hosts})
+    names = sorted({recording.host for recording in done if recording.host} | {host.name for host in journal.hosts})
     if not names:
         return None
     pooled = HOST not in journal.header.factors
@@ -60,22 +60,22 @@ def hosts(journal: Journal, rows: Sequence[Row]) -> Hosts | None:
         for recording in row.done
         if recording.host and recording.result and recording.result.goodput_per_s > 0
     ]
-    shared = {key for key in {one[0] for one in samples} if len({of[1] for of in samples if of[0] == key}) > 1}
-    compared = [one for one in samples if one[0] in shared]
-    records = {one.name: one for one in journal.hosts}
+    shared = {key for key in {sample[0] for sample in samples} if len({of[1] for of in samples if of[0] == key}) > 1}
+    compared = [sample for sample in samples if sample[0] in shared]
+    records = {host.name: host for host in journal.hosts}
     effects, between, within, p = _components(compared)
     return Hosts(
         hosts=tuple(
             Host(
                 name,
                 records.get(name),
-                sum(name in {one.host, *(part.host for part in one.generators)} for one in done),
+                sum(name in {recording.host, *(part.host for part in recording.generators)} for recording in done),
                 effects.get(name),
             )
             for name in names
         ),
         pooled=pooled,
-        together=any(one.generators for one in done),
+        together=any(recording.generators for recording in done),
         combinations=len(shared),
         between_percent=between,
         within_percent=within,
@@ -91,12 +91,12 @@ def _components(
     samples: Sequence[tuple[tuple[str, ...], str, float]],
 ) -> tuple[dict[str, float], float | None, float | None, float | None]:
     """Of each host its relative rate; the two deviations in percent; and p."""
-    names, keys = sorted({one[1] for one in samples}), sorted({one[0] for one in samples})
+    names, keys = sorted({sample[1] for sample in samples}), sorted({sample[0] for sample in samples})
     if len(names) < 2:
         return {}, None, None, None
-    values = np.array([one[2] for one in samples])
-    rows = np.array([[float(one[0] == key) for key in keys] for one in samples])
-    of_host = np.array([[float(one[1] == name) for name in names] for one in samples])
+    values = np.array([sample[2] for sample in samples])
+    rows = np.array([[float(sample[0] == key) for key in keys] for sample in samples])
+    of_host = np.array([[float(sample[1] == name) for name in names] for sample in samples])
     # What is left of hosts and of rates when each combination's mean is taken away.
     projected = of_host - rows @ np.linalg.lstsq(rows, of_host, rcond=None)[0]
     left = values - rows @ np.linalg.lstsq(rows, values, rcond=None)[0]

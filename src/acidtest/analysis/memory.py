@@ -112,7 +112,7 @@ def _measured(memory: Memory) -> list[MemorySample]:
 
 def _told(memories: Sequence[Memory], name: str) -> list[int]:
     """Of every sample of every repetition that has it."""
-    return [value for one in memories for sample in one.samples if (value := getattr(sample, name)) is not None]
+    return [value for memory in memories for sample in memory.samples if (value := getattr(sample, name)) is not None]
 
 
 def _gained(samples: list[MemorySample], name: str) -> float | None:

@@ -48,23 +48,23 @@ def together(parts: Sequence[Part]) -> RunResult:
         raise ValueError("a load without parts has no result")
     results = [part.result for part in parts]
     first = results[0]
-    measured_s = max(one.measured_s for one in results)
-    counts = _counts([one.counts for one in results])
+    measured_s = max(result.measured_s for result in results)
+    counts = _counts([result.counts for result in results])
     finished = counts.committed + counts.rolled_back + counts.conflicts + counts.errors
     return RunResult(
-        terminals=sum(one.terminals for one in results),
-        threads=sum(one.threads for one in results),
+        terminals=sum(result.terminals for result in results),
+        threads=sum(result.threads for result in results),
         warmup_s=first.warmup_s,
         measured_s=measured_s,
         counts=counts,
-        arrivals=_arrivals([one.arrivals for one in results]),
+        arrivals=_arrivals([result.arrivals for result in results]),
         throughput_per_s=finished / measured_s,
         goodput_per_s=counts.committed / measured_s,
-        latency=merge([one.latency for one in results]),
-        service=merge([one.service for one in results]),
-        kinds=_kinds([one.kinds for one in results]),
+        latency=merge([result.latency for result in results]),
+        service=merge([result.service for result in results]),
+        kinds=_kinds([result.kinds for result in results]),
         series=series([part.shared for part in parts], first.warmup_s, measured_s),
-        cpu=_cpu([one.cpu for one in results]),
+        cpu=_cpu([result.cpu for result in results]),
         error_samples=_samples(results),
         classes=[
             ClassResult(
@@ -72,11 +72,11 @@ def together(parts: Sequence[Part]) -> RunResult:
                 terminals=sum(one.terminals for one in of),
                 tally=_tally([one.tally for one in of]),
             )
-            for of in zip(*(one.classes for one in results), strict=True)
+            for of in zip(*(result.classes for result in results), strict=True)
         ],
         stages=_stages(results, measured_s),
-        sleepers=_sleepers([one.sleepers for one in results if one.sleepers]),
-        connections=_connections([one.connections for one in results if one.connections]),
+        sleepers=_sleepers([result.sleepers for result in results if result.sleepers]),
+        connections=_connections([result.connections for result in results if result.connections]),
     )
 
 
@@ -88,7 +88,7 @@ def told(parts: Sequence[Shared]) -> AcknowledgedTotals:
         committed=sum(one.committed for one in of),
         unknown=sum(one.unknown for one in of),
         kinds=[sum(kinds) for kinds in zip(*(one.kinds for one in of), strict=True)],
-        units=(sum(one[0] for one in units), sum(one[1] for one in units)) if len(units) == len(of) else None,
+        units=(sum(unit[0] for unit in units), sum(unit[1] for unit in units)) if len(units) == len(of) else None,
     )
 
 
@@ -97,8 +97,8 @@ def series(parts: Sequence[Shared], warmup_s: float, measured_s: float) -> list[
     last = max(math.ceil(measured_s - LAST_SECOND_S) - 1, 0)
     merged: dict[int, list[SharedSecond]] = {}
     for part in parts:
-        for one in part.seconds:
-            merged.setdefault(min(one.second, last), []).append(one)
+        for second in part.seconds:
+            merged.setdefault(min(second.second, last), []).append(second)
     return [
         _second(number, merged.get(number, []), last, warmup_s, measured_s)
         for number in range(-math.ceil(warmup_s), last + 1)
@@ -109,18 +109,18 @@ def _second(number: int, of: Sequence[SharedSecond], last: int, warmup_s: float,
     start = max(float(number), -warmup_s)
     end = measured_s if number == last else min(number + 1.0, 0.0 if number < 0 else measured_s)
     latencies: dict[int, int] = {}
-    for one in of:
-        for value, count in one.latencies:
+    for shared_second in of:
+        for value, count in shared_second.latencies:
             latencies[value] = latencies.get(value, 0) + count
     return Second(
         at_s=start,
         length_s=max(end - start, 0.0),
-        committed=sum(one.committed for one in of),
-        conflicts=sum(one.conflicts for one in of),
-        errors=sum(one.errors for one in of),
+        committed=sum(shared_second.committed for shared_second in of),
+        conflicts=sum(shared_second.conflicts for shared_second in of),
+        errors=sum(shared_second.errors for shared_second in of),
         latency_ns_p50=_quantile(latencies, 0.50),
         latency_ns_p99=_quantile(latencies, 0.99),
-        latency_ns_max=max((one.latency_ns_max for one in of), default=0),
+        latency_ns_max=max((shared_second.latency_ns_max for shared_second in of), default=0),
     )
 
 
@@ -137,10 +137,10 @@ def _quantile(latencies: dict[int, int], part: float) -> int:
 
 def _counts(of: Sequence[Counts]) -> Counts:
     classes: dict[str, int] = {}
-    for one in of:
-        for of_class in one.classes:
+    for counts in of:
+        for of_class in counts.classes:
             classes[of_class.class_] = classes.get(of_class.class_, 0) + of_class.count
-    sums = {name: sum(getattr(one, name) for one in of) for name in Counts.model_fields if name != "classes"}
+    sums = {name: sum(getattr(counts, name) for counts in of) for name in Counts.model_fields if name != "classes"}
     return Counts(
         **sums, classes=[ClassCount.model_validate({"class": name, "count": many}) for name, many in classes.items()]
     )
@@ -177,11 +177,11 @@ def _kinds(of: Sequence[Sequence[Kind]]) -> list[Kind]:
 
 def _tally(of: Sequence[Tally]) -> Tally:
     return Tally(
-        counts=_counts([one.counts for one in of]),
-        arrivals=_arrivals([one.arrivals for one in of]),
-        latency=merge([one.latency for one in of]),
-        service=merge([one.service for one in of]),
-        kinds=_kinds([one.kinds for one in of]),
+        counts=_counts([tally.counts for tally in of]),
+        arrivals=_arrivals([tally.arrivals for tally in of]),
+        latency=merge([tally.latency for tally in of]),
+        service=merge([tally.service for tally in of]),
+        kinds=_kinds([tally.kinds for tally in of]),
     )
 
 
@@ -192,7 +192,7 @@ def _stages(results: Sequence[RunResult], measured_s: float) -> list[StageResult
         is_last = position == len(results[0].stages) - 1
         update = {
             "length_s": measured_s - planned.at_s if is_last else planned.length_s,
-            "tally": _tally([one.stages[position].tally for one in results]),
+            "tally": _tally([result.stages[position].tally for result in results]),
         }
         stages.append(planned.model_copy(update=update))
     return stages
@@ -200,14 +200,14 @@ def _stages(results: Sequence[RunResult], measured_s: float) -> list[StageResult
 
 def _cpu(of: Sequence[Cpu]) -> Cpu:
     """Processor time of all processes; what a transaction took is the mean over all that were sampled."""
-    sampled = sum(one.sampled_transactions for one in of)
+    sampled = sum(cpu.sampled_transactions for cpu in of)
 
     def mean(value: Callable[[Cpu], float]) -> float:
         return sum(value(one) * one.sampled_transactions for one in of) / sampled if sampled else 0.0
 
     return Cpu(
-        process_user_s=sum(one.process_user_s for one in of),
-        process_system_s=sum(one.process_system_s for one in of),
+        process_user_s=sum(cpu.process_user_s for cpu in of),
+        process_system_s=sum(cpu.process_system_s for cpu in of),
         sampled_transactions=sampled,
         generator_us_per_transaction=mean(lambda one: one.generator_us_per_transaction),
         session_us_per_transaction=mean(lambda one: one.session_us_per_transaction),
@@ -217,8 +217,8 @@ def _cpu(of: Sequence[Cpu]) -> Cpu:
 
 def _samples(results: Sequence[RunResult]) -> list[ErrorSample]:
     samples: dict[str, ErrorSample] = {}
-    for one in results:
-        for sample in one.error_samples:
+    for result in results:
+        for sample in result.error_samples:
             samples.setdefault(sample.class_, sample)
     return [samples[name] for name in sorted(samples)]
 
@@ -227,14 +227,16 @@ def _sleepers(of: Sequence[IdleSessionsSeen]) -> IdleSessionsSeen | None:
     if not of:
         return None
     return IdleSessionsSeen(
-        sessions=sum(one.sessions for one in of),
+        sessions=sum(seen.sessions for seen in of),
         in_transaction=of[0].in_transaction,
-        awake_at_end=sum(one.awake_at_end for one in of),
-        lost=next((one.lost for one in of if one.lost), None),
+        awake_at_end=sum(seen.awake_at_end for seen in of),
+        lost=next((seen.lost for seen in of if seen.lost), None),
     )
 
 
 def _connections(of: Sequence[Connections]) -> Connections | None:
     if not of:
         return None
-    return Connections(opened=sum(one.opened for one in of), inspected=sum(one.inspected for one in of))
+    return Connections(
+        opened=sum(connections.opened for connections in of), inspected=sum(connections.inspected for connections in of)
+    )

@@ -57,7 +57,9 @@ class Recovered:
 
 def recovered(recordings: Iterable[Recording]) -> list[Recovered]:
     """One for each combination whose recovery was timed, in the order in which they were first cut."""
-    timed = by_levels(one for one in recordings if one.status == "done" and one.cut and one.cut.recovery)
+    timed = by_levels(
+        recording for recording in recordings if recording.status == "done" and recording.cut and recording.cut.recovery
+    )
     return [
         _recovered(group[0].levels, [one.cut.recovery for one in group if one.cut and one.cut.recovery])
         for group in timed
@@ -68,10 +70,10 @@ def _recovered(levels: dict[str, str], of: Sequence[RecoveryTimes]) -> Recovered
     def piece(take: Callable[[RecoveryTimes], float | None]) -> Summary:
         return summarise([value for one in of if (value := take(one)) is not None])
 
-    judged = [one for one in of if one.before == "steady" and one.watched_s]
+    judged = [recovery_times for recovery_times in of if recovery_times.before == "steady" and recovery_times.watched_s]
     # One that did not come to full speed took longer than any that did.
     full = median(inf if one.full_speed_s is None else one.full_speed_s for one in judged) if judged else None
-    rates = [rate for one in of for rate in one.before_per_s]
+    rates = [rate for recovery_times in of for rate in recovery_times.before_per_s]
     return Recovered(
         levels=levels,
         recoveries=len(of),
@@ -83,9 +85,9 @@ def _recovered(levels: dict[str, str], of: Sequence[RecoveryTimes]) -> Recovered
         full_speed_s=None if full == inf else full,
         told=len(judged),
         back=sum(one.full_speed_s is not None for one in judged),
-        limit_s=max(one.limit_s for one in of),
+        limit_s=max(recovery_times.limit_s for recovery_times in of),
         before_per_s=median(rates) if rates else None,
-        whys=[one.why for one in of if one.why],
+        whys=[recovery_times.why for recovery_times in of if recovery_times.why],
     )
 
 

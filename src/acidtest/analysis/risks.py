@@ -41,10 +41,14 @@ def level_risks(rows: Sequence[Row], cuts: Iterable[Recording] = ()) -> list[Lev
         for (level, engine), by_risk in groups.items()
         for (risk, _), name in zip(by_risk.items(), _names(engine, list(by_risk.values())), strict=True)
     ]
-    if len({level for level, _ in groups}) < 2 and all(one.risk is not None and one.risk.is_none for one in found):
+    if len({level for level, _ in groups}) < 2 and all(
+        level_risk.risk is not None and level_risk.risk.is_none for level_risk in found
+    ):
         return []
     was_cut = _cuts(cuts)
-    return _together([replace(one, cuts=was_cut.get((one.level, one.engines[0]), ())) for one in found])
+    return _together(
+        [replace(level_risk, cuts=was_cut.get((level_risk.level, level_risk.engines[0]), ())) for level_risk in found]
+    )
 
 
 def known_faults(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
@@ -88,8 +92,8 @@ def _cuts(recordings: Iterable[Recording]) -> dict[tuple[str, str], tuple[Surviv
 def _together(found: list[LevelRisk]) -> list[LevelRisk]:
     """Those of which no power was cut with others that may lose the same, in the order of the levels."""
     merged: dict[object, LevelRisk] = {}
-    for one in found:
-        key = (one.level, one.engines) if one.cuts else (one.level, one.risk)
+    for level_risk in found:
+        key = (level_risk.level, level_risk.engines) if level_risk.cuts else (level_risk.level, level_risk.risk)
         known = merged.get(key)
-        merged[key] = replace(known, engines=(*known.engines, *one.engines)) if known else one
+        merged[key] = replace(known, engines=(*known.engines, *level_risk.engines)) if known else level_risk
     return sorted(merged.values(), key=lambda one: LEVELS.index(one.level) if one.level in LEVELS else -1)

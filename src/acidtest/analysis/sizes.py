@@ -60,7 +60,7 @@ def began(recording: Recording) -> int:
 
 def log_curve(sizes: Sizes) -> list[tuple[float, int]]:
     """Seconds from the beginning of the measurement, and the size of the log; none of an engine without one."""
-    return [(one.at_s, one.log_bytes) for one in sizes.samples if one.log_bytes is not None]
+    return [(sample.at_s, sample.log_bytes) for sample in sizes.samples if sample.log_bytes is not None]
 
 
 def not_reused(sizes: Sizes) -> tuple[int, int] | None:

@@ -84,7 +84,7 @@ def of_recording(recording: Recording) -> list[Stall]:
                 repetition=recording.repetition,
                 at_s=at_s,
                 length_s=until_s - at_s,
-                commits_per_s=sum(one.committed for one in seconds) / (until_s - at_s),
+                commits_per_s=sum(second.committed for second in seconds) / (until_s - at_s),
                 median_per_s=usual,
                 device=_device(samples, at_s, until_s),
                 engine=_engine(recording.engine_samples, at_s, until_s) if recording.engine_samples else None,
@@ -102,7 +102,7 @@ def _low(result: RunResult) -> list[tuple[list[Second], float]]:
         if len(seconds) < SECONDS_MIN:
             continue
         usual = median(map(_rate, seconds))
-        of_level = median(_rate(one) / level for one, level in zip(seconds, levels, strict=True))
+        of_level = median(_rate(second) / level for second, level in zip(seconds, levels, strict=True))
         last: Second | None = None
         for second, level in zip(seconds, levels, strict=True):
             due = min(usual, of_level * level)
@@ -126,9 +126,9 @@ def _stages(result: RunResult) -> Iterator[tuple[list[Second], list[float]]]:
     for stage in result.stages:
         end = stage.at_s + stage.length_s
         seconds = [one for one in series if stage.at_s <= one.at_s and one.at_s + one.length_s <= end]
-        gone = [(one.at_s + one.length_s / 2 - stage.at_s) / stage.length_s for one in seconds]
+        gone = [(second.at_s + second.length_s / 2 - stage.at_s) / stage.length_s for second in seconds]
         levels = [stage.from_ + (stage.to - stage.from_) * part for part in gone]
-        there = [(one, level) for one, level in zip(seconds, levels, strict=True) if level > 0]
+        there = [(second, level) for second, level in zip(seconds, levels, strict=True) if level > 0]
         yield [one for one, _ in there], [level for _, level in there]
 
 
@@ -151,7 +151,7 @@ def _engine(samples: EngineSamples, at_s: float, until_s: float) -> tuple[Figure
     for place, figure in enumerate(samples.figures):
         if figure.name == AT_WORK or figure.name.startswith(AT_WORK_IN):
             continue  # see ``analysis.engine_figures``
-        seen = [(one.at_s, value) for one in samples.samples if (value := one.values[place]) is not None]
+        seen = [(sample.at_s, value) for sample in samples.samples if (value := sample.values[place]) is not None]
         if figure.rises:
             steps = _steps(seen)
             then = [step for step in steps if _covers(step, at_s, until_s)]
@@ -190,23 +190,25 @@ def _covers(step: tuple[float, float, int], at_s: float, until_s: float) -> bool
 
 def _device(samples: Sequence[DeviceSample], at_s: float, until_s: float) -> DeviceThen | None:
     """Of the samples that overlap the stall by half of their length or more."""
-    then = [one for one in samples if one.length_s > 0 and _inside(one.at_s, one.length_s, at_s, until_s)]
+    then = [
+        sample for sample in samples if sample.length_s > 0 and _inside(sample.at_s, sample.length_s, at_s, until_s)
+    ]
     if not then:
         return None
-    known = [one for one in samples if one.length_s > 0]
-    lasted_s = sum(one.length_s for one in then)
-    counted = all(one.flushes is not None and one.flush_s is not None for one in known)
-    flushes = sum(one.flushes or 0 for one in then)
-    each_ms = [(one.flush_s or 0.0) * 1e3 / one.flushes for one in known if one.flushes]
+    known = [sample for sample in samples if sample.length_s > 0]
+    lasted_s = sum(sample.length_s for sample in then)
+    counted = all(sample.flushes is not None and sample.flush_s is not None for sample in known)
+    flushes = sum(sample.flushes or 0 for sample in then)
+    each_ms = [(sample.flush_s or 0.0) * 1e3 / sample.flushes for sample in known if sample.flushes]
     return DeviceThen(
-        reads=sum(one.reads for one in then) / lasted_s,
-        reads_usual=median(one.reads / one.length_s for one in known),
-        writes=sum(one.writes for one in then) / lasted_s,
-        writes_usual=median(one.writes / one.length_s for one in known),
+        reads=sum(sample.reads for sample in then) / lasted_s,
+        reads_usual=median(sample.reads / sample.length_s for sample in known),
+        writes=sum(sample.writes for sample in then) / lasted_s,
+        writes_usual=median(sample.writes / sample.length_s for sample in known),
         flushes=flushes / lasted_s if counted else None,
-        flushes_usual=median((one.flushes or 0) / one.length_s for one in known) if counted else None,
-        flush_ms=sum(one.flush_s or 0.0 for one in then) * 1e3 / flushes if counted and flushes else None,
+        flushes_usual=median((sample.flushes or 0) / sample.length_s for sample in known) if counted else None,
+        flush_ms=sum(sample.flush_s or 0.0 for sample in then) * 1e3 / flushes if counted and flushes else None,
         flush_ms_usual=median(each_ms) if counted and each_ms else None,
-        busy=min(1.0, sum(one.busy_s for one in then) / lasted_s),
-        busy_usual=min(1.0, median(one.busy_s / one.length_s for one in known)),
+        busy=min(1.0, sum(sample.busy_s for sample in then) / lasted_s),
+        busy_usual=min(1.0, median(sample.busy_s / sample.length_s for sample in known)),
     )

@@ -62,12 +62,12 @@ class Control:
 def controls(recordings: Sequence[Recording]) -> list[Control]:
     """In the order of CONTROLS, those that were tried; none of journals whose cuts do not tell."""
     cuts = [
-        (one.cell.rpartition("#")[0], one.cell, one.cut.checks)
-        for one in recordings
-        if one.status == "done" and one.cut
+        (recording.cell.rpartition("#")[0], recording.cell, recording.cut.checks)
+        for recording in recordings
+        if recording.status == "done" and recording.cut
     ]
     tried: list[Control] = []
-    each = "load" if all(one.cut and one.cut.states for one in recordings) else "cut"
+    each = "load" if all(recording.cut and recording.cut.states for recording in recordings) else "cut"
     for checker, unit in CONTROLS.items():
         held: dict[str, bool] = {}  # by combination or cut: one cut that it did not hold for is enough
         for combination, cell, checks in cuts:
@@ -108,8 +108,8 @@ class Survival:
     lost_counted_worst: int
     lost_uncounted: int
     uncounted_damaged: bool
-    # Each cut or crash state lost every commit that was acknowledged before it, or it is a crash state and none had been;
-    # and none shows damage.
+    # Each cut or crash state lost all that was acknowledged before it (of a crash state perhaps nothing), and shows no
+    # damage.
     lost_all: bool
     cycle_s: float | None
     states: int  # crash states that were built and looked at
@@ -217,20 +217,24 @@ def _survival(group: list[Recording]) -> Survival:
         uncounted_damaged=all(cut.damage for cut in lost if cut.fate is None),
         lost_all=len(cuts) == len(group) and all(map(_lost_all, cuts)),
         cycle_s=_median(cuts, "cycle_s"),
-        states=sum(one.looked_at for one in states),
-        states_survived=sum(one.survived for one in states),
-        states_undemanded=_sum(one.survived_undemanded for one in states),
-        damaged_state=next((one.shortest_damaged for one in states if one.shortest_damaged), None),
-        states_per_s=median(one.per_s for one in states) if states else None,
-        images=_sum(one.images for one in states),
-        outcomes=max((one.outcomes for one in states if one.outcomes is not None), default=None),
-        states_drawn=_sum(one.drawn for one in states),
-        drawn_outcomes_once=_sum(one.drawn_outcomes_once for one in states),
+        states=sum(state.looked_at for state in states),
+        states_survived=sum(state.survived for state in states),
+        states_undemanded=_sum(state.survived_undemanded for state in states),
+        damaged_state=next((state.shortest_damaged for state in states if state.shortest_damaged), None),
+        states_per_s=median(state.per_s for state in states) if states else None,
+        images=_sum(state.images for state in states),
+        outcomes=max((state.outcomes for state in states if state.outcomes is not None), default=None),
+        states_drawn=_sum(state.drawn for state in states),
+        drawn_outcomes_once=_sum(state.drawn_outcomes_once for state in states),
         exercised=_exercised(states),
         legal_log10=_legal_log10(states),
         after_failed_flush=dict(Counter(cut.after_failed_flush for cut in cuts if cut.after_failed_flush)),
         storage_failure=next((cut.failure for cut in cuts if cut.storage is not None), None),
-        speeds=tuple((one.cut.verdict, per_s) for one in group if one.cut and (per_s := speed(one)) is not None),
+        speeds=tuple(
+            (recording.cut.verdict, per_s)
+            for recording in group
+            if recording.cut and (per_s := speed(recording)) is not None
+        ),
         witness=witness,
         kept=None if witness is None or (witness.cut and witness.cut.state) else kept,
     )
@@ -317,10 +321,10 @@ def _exercised(states: list[States]) -> dict[str, tuple[int, int]] | None:
     if not states:
         return None
     total: dict[str, tuple[int, int]] = {}
-    for one in states:
-        if one.exercised is None:
+    for state in states:
+        if state.exercised is None:
             return None
-        for kind, (done, of) in one.exercised.items():
+        for kind, (done, of) in state.exercised.items():
             before = total.get(kind, (0, 0))
             total[kind] = before[0] + done, before[1] + of
     return total
@@ -328,7 +332,7 @@ def _exercised(states: list[States]) -> dict[str, tuple[int, int]] | None:
 
 def _legal_log10(states: list[States]) -> float | None:
     """Of all loads together."""
-    logs = [one.legal_log10 for one in states if one.legal_log10 is not None]
+    logs = [state.legal_log10 for state in states if state.legal_log10 is not None]
     if not logs or len(logs) < len(states):
         return None
-    return max(logs) + log10(sum(10 ** (one - max(logs)) for one in logs))
+    return max(logs) + log10(sum(10 ** (log - max(logs)) for log in logs))

@@ -84,7 +84,7 @@ def operations(row: Row) -> Operations | None:
     if seconds is None or database is None:
         return None
     backup = _median(runs, lambda one: one.backup_bytes)
-    seen = [one.workers for run in runs for one in run.operations if one.workers is not None]
+    seen = [operation.workers for run in runs for operation in run.operations if operation.workers is not None]
     return Operations(
         seconds=seconds,
         flush_s=_median(runs, lambda one: one.flush_s),
@@ -142,7 +142,9 @@ def replays(row: Row) -> Replays | None:
         latency=_times([run.latency for run in runs]),
         service=_times([run.service for run in runs]),
         logged=_times([run.logged for run in runs]),
-        differences=tuple({one.model_dump_json(): one for run in runs for one in run.differences}.values()),
+        differences=tuple(
+            {difference.model_dump_json(): difference for run in runs for difference in run.differences}.values()
+        ),
     )
 
 

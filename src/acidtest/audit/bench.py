@@ -116,7 +116,7 @@ class Configuration:
 
     def get(self, name: str) -> Setting | None:
         """The last one of that name, which is the one that holds."""
-        return next((one for one in reversed(self.settings) if one.name == name), None)
+        return next((setting for setting in reversed(self.settings) if setting.name == name), None)
 
 
 @dataclass(frozen=True)
@@ -360,7 +360,7 @@ class Side:
     @property
     def servers(self) -> tuple[Binary, ...]:
         """The programs and libraries that are the engine."""
-        return tuple(one for one in self.binaries if not one.client)
+        return tuple(binary for binary in self.binaries if not binary.client)
 
     def settings(self, name: str) -> Iterator[Setting]:
         """What holds of what is set for the whole server under that name: one, or none."""
@@ -370,17 +370,23 @@ class Side:
     @property
     def tells_all(self) -> bool:
         """Whether what nothing sets on this side is at its default: somebody has collected its whole configuration."""
-        dumped = any(one.source == "dump" and one.tells_all for one in self.configurations)
-        missing = any(one.includes or one.whole is False for one in self.configurations if one.source == "file")
-        return dumped or (not missing and any(one.tells_all for one in self.configurations))
+        dumped = any(
+            configuration.source == "dump" and configuration.tells_all for configuration in self.configurations
+        )
+        missing = any(
+            configuration.includes or configuration.whole is False
+            for configuration in self.configurations
+            if configuration.source == "file"
+        )
+        return dumped or (not missing and any(configuration.tells_all for configuration in self.configurations))
 
     @cached_property
     def set_anywhere(self) -> Mapping[str, list[tuple[int, Configuration, Setting]]]:
         """All that is set anywhere, by name, in order."""
         by_name: dict[str, list[tuple[int, Configuration, Setting]]] = defaultdict(list)
-        for order, one in enumerate(self.configurations):
-            for setting in one.settings:
-                by_name[setting.name].append((order, one, setting))
+        for order, configuration in enumerate(self.configurations):
+            for setting in configuration.settings:
+                by_name[setting.name].append((order, configuration, setting))
         return by_name
 
     @cached_property
@@ -441,7 +447,7 @@ class DeclaredMachine:
     facts: tuple[Setting, ...] = ()
 
     def get(self, name: str) -> Setting | None:
-        return next((one for one in self.facts if one.name == name), None)
+        return next((fact for fact in self.facts if fact.name == name), None)
 
 
 @dataclass(frozen=True)
@@ -491,10 +497,10 @@ class Declared:
     @property
     def names(self) -> frozenset[str]:
         """What differs on purpose."""
-        return frozenset(one.name for one in self.varies or ())
+        return frozenset(vary.name for vary in self.varies or ())
 
     def machine(self, side: DeclaredSide) -> DeclaredMachine | None:
-        return next((one for one in self.machines if one.name == side.machine), None)
+        return next((machine for machine in self.machines if machine.name == side.machine), None)
 
 
 SAMPLE = re.compile(r"(?:^|/|[-_.])(?:samples?|examples?|templates?)(?:[/_.-]|$)", re.IGNORECASE)
@@ -521,7 +527,7 @@ class Bench:
 
     def said(self, kind: StatementKind) -> list[Statement]:
         """What is known of this kind."""
-        return [one for one in self.facts if one.kind == kind]
+        return [fact for fact in self.facts if fact.kind == kind]
 
     @property
     def others(self) -> list[Published]:
@@ -533,7 +539,7 @@ class Bench:
         """What scripts and properties of the kit ask for: of tools whose results are there, of the only one where no
         result tells its tool, or of all where nothing is published; but for samples that come with a tool."""
         known = {one.tool for one in self.measured}
-        only = all(one.planned for one in self.others)
+        only = all(other.planned for other in self.others)
         asked = [one for one in self.published if one.planned and not SAMPLE.search(one.where.file)]
         tools = {one.tool for one in asked if one.parameters.get("phase") is None and one.script != "initialize"}
         if not known - {""} and len(tools) == 1:
@@ -543,7 +549,7 @@ class Bench:
     @property
     def measured(self) -> list[Published]:
         """What tools printed: no row of ours, nothing that somebody wrote down, and no plan."""
-        return [one for one in self.others if not (one.told or one.planned)]
+        return [other for other in self.others if not (other.told or other.planned)]
 
     @cached_property
     def answers(self) -> dict[object, Any]:

@@ -74,7 +74,7 @@ def stated(claim: Claim) -> str:
 def answers(bench: Bench, findings: Sequence[Finding] = ()) -> list[Answer]:
     """Of each claim what becomes of it, the worst first. ``findings`` may say that two sides cannot be compared."""
     claims = bench.declared.claims if bench.declared else ()
-    of_each = [_weighed(bench, answer(bench, one), findings) for one in claims]
+    of_each = [_weighed(bench, answer(bench, claim), findings) for claim in claims]
     return sorted(of_each, key=lambda one: VERDICTS.index(one.verdict))
 
 
@@ -83,53 +83,57 @@ def _weighed(bench: Bench, found: Answer, findings: Sequence[Finding]) -> Answer
     if found.verdict != "follows":
         return found
     homes = [_files(bench, side, found.claim) for side in found.claim.sides]
-    for one in findings:
-        places = {said.file for said in one.evidence}
-        if one.rule.name in UNLIKE and not one.waiver and all(places & of for of in homes):
-            why = f"{UNLIKE[one.rule.name]}, by the rule {one.rule.name}"
+    for finding in findings:
+        places = {said.file for said in finding.evidence}
+        if finding.rule.name in UNLIKE and not finding.waiver and all(places & of for of in homes):
+            why = f"{UNLIKE[finding.rule.name]}, by the rule {finding.rule.name}"
             return Answer(found.claim, "cannot tell", why, found.ratio, found.evidence)
     return found
 
 
 def _files(bench: Bench, name: str, claim: Claim) -> set[str]:
-    side = next((one for one in bench.sides if one.name == name), None)
+    side = next((side for side in bench.sides if side.name == name), None)
     parts = (side.binaries, side.configurations, side.databases, side.log, side.mounts) if side else ()
     files = {part.where.file for of_kind in parts for part in of_kind}
-    files |= {one.where.file for one in bench.declared.sides if one.name == name} if bench.declared else set()
-    files |= {setting.where.file for one in (side.configurations if side else ()) for setting in one.settings}
+    files |= {side.where.file for side in bench.declared.sides if side.name == name} if bench.declared else set()
+    files |= {
+        setting.where.file
+        for configuration in (side.configurations if side else ())
+        for setting in configuration.settings
+    }
     return files | {one.where.file for of in samples(bench, name, claim).values() for _, one in of}
 
 
 def samples(bench: Bench, name: str, claim: Claim) -> Samples:
     """The figures of a side, or of the row of that name, by what was run."""
     held: dict[tuple[object, ...], list[tuple[float, Published]]] = defaultdict(list)
-    for one in _results(bench, name, claim.results):
-        value = figure(one, claim.metric)
+    for result in _results(bench, name, claim.results):
+        value = figure(result, claim.metric)
         if value:
-            script = without_products(one.script)
-            held[one.tool, one.unit, script, one.scale, one.warehouses, one.terminals, one.asked_rate].append(
-                (value, one)
-            )
+            script = without_products(result.script)
+            held[
+                result.tool, result.unit, script, result.scale, result.warehouses, result.terminals, result.asked_rate
+            ].append((value, result))
     return held
 
 
 def _results(bench: Bench, name: str, files: Sequence[str]) -> list[Published]:
     """Of a side those in its files, else those of its engine, and of no other side; else the results of that name."""
-    rested = [one for one in bench.others if not one.planned and (not files or is_of(one.where.file, files))]
+    rested = [other for other in bench.others if not other.planned and (not files or is_of(other.where.file, files))]
     sides = bench.declared.sides if bench.declared else ()
     if not _is_side(bench, name):
-        return [one for one in rested if one.name == name]
+        return [other for other in rested if other.name == name]
 
     def alone(one: Published, among: Sequence[DeclaredSide]) -> bool:
         return [side.name for side in among if side.engine and product(one) == side.engine] == [name]
 
-    held = [(one, [side for side in sides if side.files and is_of(one.where.file, side.files)]) for one in rested]
+    held = [(other, [side for side in sides if side.files and is_of(other.where.file, side.files)]) for other in rested]
     mine = [one for one, among in held if [side.name for side in among] == [name] or alone(one, among)]
     return mine or [one for one, among in held if not among and alone(one, sides)]
 
 
 def _is_side(bench: Bench, name: str) -> bool:
-    return bench.declared is not None and any(one.name == name for one in bench.declared.sides)
+    return bench.declared is not None and any(side.name == name for side in bench.declared.sides)
 
 
 def figure(one: Published, metric: str) -> float | None:

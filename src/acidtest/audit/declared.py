@@ -73,15 +73,15 @@ def applied(bench: Bench, declared: Declared, sides_of: Callable[[Sequence[str]]
     ``sides_of`` gives the sides of those parts that lie in certain files and folders. Raises BadInput for a word that
     names nothing that can vary.
     """
-    sides = [_side(one, bench.sides, sides_of) for one in declared.sides] or list(bench.sides)
+    sides = [_side(side, bench.sides, sides_of) for side in declared.sides] or list(bench.sides)
     _check(declared, sides)
     factors = {name for word in declared.names for name in (word, *_factor(word).settings)}
     facts = list(_facts(declared))
-    told = {one.kind for one in facts}
+    told = {fact.kind for fact in facts}
     return replace(
         bench,
         sides=sides,
-        facts=[*facts, *(one for one in bench.facts if one.kind != "memory" or "memory" not in told)],
+        facts=[*facts, *(fact for fact in bench.facts if fact.kind != "memory" or "memory" not in told)],
         factors=bench.factors | factors,
         declared=declared,
     )
@@ -98,8 +98,8 @@ OF_MACHINES: Mapping[str, tuple[StatementKind, float]] = {  # and in what the am
 
 def _facts(declared: Declared) -> Iterator[Statement]:
     """What is declared of the machines that hold a side, and of the whole."""
-    of_sides = {one.machine for one in declared.sides} - {""}
-    machines = [one for one in declared.machines if not of_sides or one.name in of_sides]
+    of_sides = {side.machine for side in declared.sides} - {""}
+    machines = [machine for machine in declared.machines if not of_sides or machine.name in of_sides]
     for fact in (fact for machine in machines for fact in machine.facts):
         kind, unit = OF_MACHINES.get(fact.name, (None, 0))
         if kind:
@@ -119,27 +119,29 @@ def _factor(word: str) -> Factor:
 
 def _check(declared: Declared, sides: Iterable[Side]) -> None:
     known = {name for product in PRODUCTS for name in settings.of(product).known}
-    known |= {one.name for side in sides for conf in side.configurations for one in conf.settings}
+    known |= {setting.name for side in sides for conf in side.configurations for setting in conf.settings}
     problems = Problems()
-    for one in declared.varies or ():
-        if one.name not in VARIES and one.name not in known:
-            allowed = not_among("varies:", one.written, VARIES)
-            problems.add(BadInput(f"{one.where.file}: {allowed}", "or name a setting of the kit"))
+    for vary in declared.varies or ():
+        if vary.name not in VARIES and vary.name not in known:
+            allowed = not_among("varies:", vary.written, VARIES)
+            problems.add(BadInput(f"{vary.where.file}: {allowed}", "or name a setting of the kit"))
     problems.check()
 
 
 def _side(declared: DeclaredSide, found: Sequence[Side], sides_of: Callable[[Sequence[str]], Sequence[Side]]) -> Side:
     """What is known of a side: by its files; else the side of its name, or the only one of its engine and version."""
     if declared.files:
-        of = [one for one in sides_of(declared.files) if declared.engine in (None, one.engine) or one.engine is None]
+        of = [
+            side for side in sides_of(declared.files) if declared.engine in (None, side.engine) or side.engine is None
+        ]
     else:
-        of = [one for one in found if one.name == declared.name]
+        of = [side for side in found if side.name == declared.name]
         if not of and declared.engine:
             of = [
-                one
-                for one in found
-                if one.engine == declared.engine
-                and (not declared.version or not one.version or of_one_series(declared.version, one.version))
+                side
+                for side in found
+                if side.engine == declared.engine
+                and (not declared.version or not side.version or of_one_series(declared.version, side.version))
             ]
             of = of if len(of) == 1 else []
     return Side(
@@ -156,7 +158,7 @@ def _side(declared: DeclaredSide, found: Sequence[Side], sides_of: Callable[[Seq
 
 def is_of(name: str, files: Iterable[str]) -> bool:
     """Whether a file is one of those named, or in one of these folders."""
-    return any(one in ("", ".") or name == one or name.startswith(f"{one}/") for one in files)
+    return any(file in ("", ".") or name == file or name.startswith(f"{file}/") for file in files)
 
 
 def on_purpose(finding: Finding, declared: Declared | None) -> bool:

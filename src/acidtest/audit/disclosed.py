@@ -36,7 +36,7 @@ def _first(places: Iterable[Where]) -> Where | None:
 
 
 def _said(*kinds: str) -> Look:
-    return lambda bench: _first(one.where for one in bench.facts if one.kind in kinds)
+    return lambda bench: _first(fact.where for fact in bench.facts if fact.kind in kinds)
 
 
 def _platform(*names: str) -> Look:
@@ -46,7 +46,7 @@ def _platform(*names: str) -> Look:
 def _machine(*names: str) -> Look:
     def declared(bench: Bench) -> Where | None:
         machines = bench.declared.machines if bench.declared else ()
-        return _first(fact.where for one in machines for fact in one.facts if fact.name in names)
+        return _first(fact.where for machine in machines for fact in machine.facts if fact.name in names)
 
     return declared
 
@@ -64,15 +64,15 @@ def _versions(bench: Bench) -> Where | None:
     if not bench.sides or not all(side.version for side in bench.sides):
         return None
     first = bench.sides[0]
-    places = [one.where for one in first.binaries if one.version]
-    places += [one.where for one in first.configurations if one.version]
+    places = [binary.where for binary in first.binaries if binary.version]
+    places += [configuration.where for configuration in first.configurations if configuration.version]
     declared = bench.declared.sides if bench.declared else ()
     return _first([*places, *(one.where for one in declared if one.name == first.name)])
 
 
 def _settings(bench: Bench) -> Where | None:
     """Where the configuration of the first side lies, if that of every side does."""
-    found = [next((one.where for one in side.configurations), None) for side in bench.sides]
+    found = [next((configuration.where for configuration in side.configurations), None) for side in bench.sides]
     return found[0] if found and None not in found else None
 
 
@@ -80,7 +80,9 @@ def _repeated(bench: Bench) -> Where | None:
     if uneven(bench) and not (bench.declared and bench.declared.repetitions):
         return None
     several = (of[0].where for of in repetitions(bench, timed=True).values() if len(of) > 1)
-    counted = (one.where for one in bench.others if (one.runs or 0) > 1 or (one.told and (one.repetition or 0) > 1))
+    counted = (
+        other.where for other in bench.others if (other.runs or 0) > 1 or (other.told and (other.repetition or 0) > 1)
+    )
     return _first(several) or _first(counted) or _said("repeated")(bench)
 
 
@@ -102,7 +104,7 @@ LOOKS: Mapping[str, tuple[Look, str]] = {
 
 def of_drives(bench: Bench) -> bool:
     """Whether drives were measured, and no server."""
-    return bool(bench.others) and all(one.tool in DRIVE_TOOLS for one in bench.others)
+    return bool(bench.others) and all(other.tool in DRIVE_TOOLS for other in bench.others)
 
 
 def table(bench: Bench) -> list[Item]:
@@ -114,11 +116,11 @@ def table(bench: Bench) -> list[Item]:
 def measured(bench: Bench) -> list[Evidence]:
     """Where results lie, where runs are started, and the texts that may tell in a sentence what no file records.
     Nothing where nothing was measured."""
-    if all(one.planned for one in bench.others) and not bench.texts:
+    if all(other.planned for other in bench.others) and not bench.texts:
         return []  # nothing is published
     by_file: dict[str, Published] = {}
-    for one in sorted(bench.others, key=lambda one: one.planned):
-        by_file.setdefault(one.where.file, one)
+    for other in sorted(bench.others, key=lambda other: other.planned):
+        by_file.setdefault(other.where.file, other)
     said = [
         one.where.says(
             f"{one.tool or 'a run'} is started here"

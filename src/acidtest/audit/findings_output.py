@@ -63,7 +63,7 @@ def print_findings(
         if len(pairs) > LISTED_MAX:
             _dim(console, f"{what}: {len(pairs) - LISTED_MAX:,} more (--json has all)")
     if items := disclosed_of(bench):
-        told = "; ".join(f"{one.what} ({one.how(bench)})" for one in items)
+        told = "; ".join(f"{item.what} ({item.how(bench)})" for item in items)
         console.print(Text("Disclosed: ", style="bold").append(f"{harmless(told)}.", style="not bold dim"))
     if bench.unread:
         names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8:,} more" if len(bench.unread) > 8 else "")
@@ -77,14 +77,14 @@ def print_findings(
 
 def each(files: Sequence[Evidence]) -> list[tuple[str, str]]:
     """Which files could not be read, and why."""
-    return [(place(one), one.text) for one in files]
+    return [(place(file), file.text) for file in files]
 
 
 def in_short(passed: Sequence[Evidence]) -> list[tuple[str, str]]:
     """Which files were not read, and why. Those that have one reason are counted together, by directory."""
     by_reason: dict[str, list[Evidence]] = {}
-    for one in passed:
-        by_reason.setdefault(one.text.partition(": ")[0], []).append(one)
+    for evidence in passed:
+        by_reason.setdefault(evidence.text.partition(": ")[0], []).append(evidence)
     pairs = []
     for reason, of in by_reason.items():
         if len(of) == 1:
@@ -101,9 +101,9 @@ def in_short(passed: Sequence[Evidence]) -> list[tuple[str, str]]:
 def blocks(findings: Sequence[Finding]) -> list[list[Finding]]:
     """Findings of one rule that are equally sure stand together, the worst first; those set aside are left out."""
     together: dict[tuple[str, str, str], list[Finding]] = {}
-    for one in findings:
-        if not one.waiver:
-            together.setdefault((one.rule.name, one.severity, one.certainty), []).append(one)
+    for finding in findings:
+        if not finding.waiver:
+            together.setdefault((finding.rule.name, finding.severity, finding.certainty), []).append(finding)
     return list(together.values())
 
 
@@ -114,13 +114,13 @@ def _block(console: Console, of: Sequence[Finding], *, by: int) -> None:
     title = Text.assemble((first.severity, STYLES[first.severity]), "  ", (first.rule.name, "bold"), times)
     console.print(Text(" " * by) + title)
     most = EVIDENCE_MAX if len(of) == 1 else EVIDENCE_EACH
-    for one in of[:FINDINGS_MAX]:
-        _indented(console, one.text, by=by + 2)
-        for evidence in one.evidence[:most]:
+    for finding in of[:FINDINGS_MAX]:
+        _indented(console, finding.text, by=by + 2)
+        for evidence in finding.evidence[:most]:
             told = f"{place(evidence)}: {evidence.text}" if evidence.file else evidence.text
             _indented(console, told, by=by + 4, style="dim")
-        if len(one.evidence) > most:
-            _indented(console, f"and {len(one.evidence) - most:,} more (--json has all)", by=by + 4, style="dim")
+        if len(finding.evidence) > most:
+            _indented(console, f"and {len(finding.evidence) - most:,} more (--json has all)", by=by + 4, style="dim")
     if len(of) > FINDINGS_MAX:
         _indented(console, f"and {len(of) - FINDINGS_MAX:,} more of this rule (--json has all)", by=by + 2, style="dim")
     if first.rule.remedy:
@@ -160,13 +160,13 @@ def as_json(
 ) -> dict[str, Any]:
     return {
         "findings": [finding.as_json() for finding in findings],
-        "claims": [one.as_json() for one in claims.answers(bench, findings)],
-        "disclosed": [{"what": one.what, "how": one.how(bench)} for one in disclosed_of(bench)],
+        "claims": [answer.as_json() for answer in claims.answers(bench, findings)],
+        "disclosed": [{"what": item.what, "how": item.how(bench)} for item in disclosed_of(bench)],
         "instead": {"asks": instead.asks, "why": instead.why, "command": instead.command} if instead else None,
         "sides": [{"name": side.name, "engine": side.engine, "version": side.version} for side in bench.sides],
         "read": _read(bench),
-        "not_read": [*bench.unread, *(one.file for one in bench.passed)],
-        "why_not_read": [vars(one) for one in bench.passed],
+        "not_read": [*bench.unread, *(evidence.file for evidence in bench.passed)],
+        "why_not_read": [vars(evidence) for evidence in bench.passed],
         "broken": [vars(one) for one in bench.broken],
         "not_checked": [one.as_json() for one in unchecked],
     }
@@ -180,8 +180,12 @@ def disclosed_of(bench: Bench) -> list[disclosed.Item]:
 def _read(bench: Bench) -> list[dict[str, Any]]:
     """The files that were read, as what, and how many results and settings each of them gave."""
     results = Counter(one.where.file for one in bench.published)
-    configurations = [one for side in bench.sides for one in side.configurations]
-    settings = Counter(setting.where.file for one in configurations for setting in (*one.settings, *one.comments))
+    configurations = [configuration for side in bench.sides for configuration in side.configurations]
+    settings = Counter(
+        setting.where.file
+        for configuration in configurations
+        for setting in (*configuration.settings, *configuration.comments)
+    )
     return [
         {"file": file, "as": kind, "results": results[file], "settings": settings[file]} for file, kind in bench.read
     ]

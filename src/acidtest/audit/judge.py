@@ -19,15 +19,15 @@ def of_bench(bench: Bench) -> list[Finding]:
         for rule in over(Bench)
         for found in rule.find(bench)
     ]
-    return [one for one in findings if not declared.on_purpose(one, bench.declared)]
+    return [finding for finding in findings if not declared.on_purpose(finding, bench.declared)]
 
 
 def _quoted(bench: Bench) -> set[tuple[str, int | None]]:
     """The places of blocks and tables that somebody wrote into a text, unless a tool's output was known there."""
-    written = [one for side in bench.sides for one in side.configurations if one.prose]
-    places = {setting.where for one in written for setting in (*one.settings, *one.comments)}
+    written = [configuration for side in bench.sides for configuration in side.configurations if configuration.prose]
+    places = {setting.where for side in written for setting in (*side.settings, *side.comments)}
     places |= {one.where for one in bench.published if one.told}
-    read = [one for side in bench.sides for one in side.configurations if not one.prose]
-    known = {setting.where for one in read for setting in (*one.settings, *one.comments)}
+    read = [configuration for side in bench.sides for configuration in side.configurations if not configuration.prose]
+    known = {setting.where for side in read for setting in (*side.settings, *side.comments)}
     known |= {one.where for one in bench.published if not one.told}
-    return {(one.file, one.line) for one in places - known}
+    return {(place.file, place.line) for place in places - known}

@@ -33,9 +33,9 @@ def in_use(bench: Bench, sides: Sequence[Side]) -> list[Side]:
     """The sides of engines that results or tables name, where each result says of which engine it is: a helper's
     database beside them was not measured. All where that cannot be told."""
     named: set[str] = set()
-    for one in bench.others[:RESULTS_MAX]:
-        engine = product(one) or OF_ONE.get(one.tool)
-        if engine is None and not one.told:
+    for other in bench.others[:RESULTS_MAX]:
+        engine = product(other) or OF_ONE.get(other.tool)
+        if engine is None and not other.told:
             return list(sides)
         named |= {engine} if engine else set()
     named |= {store for together in compared(bench) for store in together}
@@ -62,7 +62,7 @@ def _groups(bench: Bench) -> list[tuple[list[Side], bool]]:
     alike: dict[tuple[str | None, str], list[Side]] = defaultdict(list)
     for side in bench.sides:
         alike[side.engine, side.version].append(side)
-    told = list(dict.fromkeys((one.where.file, one.name) for one in bench.others))[:RESULTS_MAX]
+    told = list(dict.fromkeys((other.where.file, other.name) for other in bench.others))[:RESULTS_MAX]
     groups = []
     for sides in alike.values():
         shared = _shared(sides)
@@ -80,25 +80,30 @@ def _groups(bench: Bench) -> list[tuple[list[Side], bool]]:
 
 def _shared(sides: Sequence[Side]) -> set[Where]:
     """Dumps that are of none of them in particular, for several have them."""
-    held = Counter(one.where for side in sides for one in side.configurations if one.source == "dump")
+    held = Counter(
+        configuration.where for side in sides for configuration in side.configurations if configuration.source == "dump"
+    )
     return {where for where, many in held.items() if many > 1}
 
 
 def _was_started(side: Side, shared: Set[Where]) -> bool:
     """Whether it was a server, by what is there of it beside a configuration."""
-    told = any(one.side or (one.source == "dump" and one.where not in shared) for one in side.configurations)
+    told = any(
+        configuration.side or (configuration.source == "dump" and configuration.where not in shared)
+        for configuration in side.configurations
+    )
     return told or bool(side.binaries or side.log or side.databases)
 
 
 def _without_strangers(bench: Bench, groups: list[tuple[list[Side], bool]]) -> list[tuple[list[Side], bool]]:
     """Where results have the names of their configurations: without those that lie deep in a folder of the kit in which
     nothing was measured. They are another tool's, which lies in the same repository."""
-    results = [one for one in bench.others if not one.planned]
+    results = [other for other in bench.others if not other.planned]
     tied = [sides for sides, known in groups if known and len(sides) > 1]
-    named = {product(one) for one in results} - {None}
+    named = {product(result) for result in results} - {None}
     if not tied:
         return groups
-    used = {top(one.where.file) for one in results} | {top(side.name) for sides in tied for side in sides}
+    used = {top(result.where.file) for result in results} | {top(side.name) for sides in tied for side in sides}
     left = []
     for sides, known in groups:
         if sides in tied or (known and any(side.engine in named for side in sides)):
@@ -116,13 +121,13 @@ def _is_deep_file(side: Side) -> bool:
     """Whether nothing of it alone is there but files that would configure it, in a folder within others."""
     if side.name.count("/") < DEEP:
         return False
-    own = any(one.side for one in side.configurations)
+    own = any(configuration.side for configuration in side.configurations)
     return not (own or side.binaries or side.log or side.databases)
 
 
 def _is_file(side: Side) -> bool:
     """Whether it is one of several configurations in a folder."""
-    return any(one.where.file == side.name for one in side.configurations)
+    return any(configuration.where.file == side.name for configuration in side.configurations)
 
 
 @lru_cache(maxsize=1 << 16)

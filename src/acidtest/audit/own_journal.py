@@ -169,7 +169,7 @@ def published(row: Row, name: str, where: Where, engine: EngineName | None) -> I
         asked_rate=median([scheduled / seconds for scheduled, seconds in arrivals if seconds > 0]),
         latency_ms=_latencies(results),
         latency_from="scheduled start" if arrivals else "actual start",
-        series=() if arrivals or idle else tuple(rate for one in results for _, rate in rates_per_s(one.series)),
+        series=() if arrivals or idle else tuple(rate for result in results for _, rate in rates_per_s(result.series)),
         unit="reads" if unit(str(workload.get("kind"))) == "reads" else "transactions",
         engine=engine,
         durable_rate=_durable_rate(row),
@@ -226,7 +226,7 @@ def _flush_us(row: Row) -> float | None:
 def _latencies(results: Sequence[RunResult]) -> dict[str, float]:
     merged = merge([result.latency for result in results])
     percentiles = [percentile(merged, share) for share in (*SHOWN, 1.0)]
-    return {one.name: one.value_ms for one in percentiles if one.value_ms is not None}
+    return {percentile.name: percentile.value_ms for percentile in percentiles if percentile.value_ms is not None}
 
 
 # ---------------------------------------- logs
@@ -242,9 +242,9 @@ def logged(engine: EngineName, logs: Iterable[tuple[str, Where]]) -> Iterator[Lo
     """One entry of each kind over all ``logs`` of one engine, each with the place of its recording."""
     by_kind: dict[str, LogEntry] = {}
     for text, at in logs:
-        for one in _entries(engine, text.splitlines(), at):
-            first = by_kind.setdefault(one.kind, replace(one, count=0))
-            by_kind[one.kind] = replace(first, count=first.count + one.count)
+        for entry in _entries(engine, text.splitlines(), at):
+            first = by_kind.setdefault(entry.kind, replace(entry, count=0))
+            by_kind[entry.kind] = replace(first, count=first.count + entry.count)
     yield from (one for one in by_kind.values() if one.kind not in SAID_ELSEWHERE)
 
 
@@ -252,7 +252,7 @@ def _entries(engine: EngineName, lines: Sequence[str], where: Where) -> Iterable
     if engine == "firebird":
         return of_firebird(lines, lambda line: where)
     if engine == "postgresql":
-        return [one for line in lines for one in _of_message(line, where)]
+        return [log_entry for line in lines for log_entry in _of_message(line, where)]
     return of_server(lines, lambda line: where, engine, SERVERS.get(engine, ()))
 
 
@@ -260,5 +260,5 @@ def _of_message(line: str, where: Where) -> Iterator[LogEntry]:
     """What a message of PostgreSQL is, with how often it stood in the log."""
     message = POSTGRESQL_MESSAGE.fullmatch(line)
     written = f"{message['severity']}:  {message['text']}" if message else line  # two spaces, as in the log itself
-    for one in of_server([written], lambda line: where, "postgresql", POSTGRESQL):
-        yield replace(one, count=int(message["times"] or 1) if message else 1)
+    for log_entry in of_server([written], lambda line: where, "postgresql", POSTGRESQL):
+        yield replace(log_entry, count=int(message["times"] or 1) if message else 1)

@@ -37,7 +37,7 @@ def repetitions(
     times alone, and what a text quotes under one heading: those may be repetitions, or what is compared."""
     results = {one.where.file for one in bench.published}
     others = {*bench.unread, *(name for name, _ in bench.read)} - results
-    others |= {one.where.file for side in bench.sides for one in side.configurations}
+    others |= {configuration.where.file for side in bench.sides for configuration in side.configurations}
     names = (name.rpartition("/")[2] for name in others)
     sides = {number for name in names if CONFIGURED.search(name) for number in NUMBERS.findall(name)}
     by_kind: dict[tuple[object, ...], list[Published]] = defaultdict(list)
@@ -72,7 +72,7 @@ def uneven(bench: Bench) -> list[tuple[str, list[Published]]]:
     """The results of each side, or of each row whose runs are counted, of one piece of work that was repeated on one
     of them and not on another; the least often measured first."""
     named = [(side, one) for side, of in result_sides.by_side(bench, bench.measured).items() for one in of]
-    named += [(one.name, one) for one in bench.others if one.told and one.repetition is not None]
+    named += [(other.name, other) for other in bench.others if other.told and other.repetition is not None]
     work: dict[tuple[object, ...], dict[str, list[Published]]] = defaultdict(lambda: defaultdict(list))
     for name, one in named:
         kind = one.tool, one.unit, one.script, one.scale, one.terminals, one.asked_rate, one.measured_s
@@ -107,7 +107,7 @@ def _counted(names: Iterable[str], of_sides: Set[str]) -> dict[str, tuple[str, i
     by_file: dict[str, tuple[str, int]] = {}
     for stem, of in sorted(sets.items(), key=lambda one: len(one[1])):
         digits = [NUMBERS.findall(bare[file][len(stem.partition("#")[0]) :])[0] for file in of.values()]
-        if "/" in stem.partition("#")[2] and sum(one in of_sides for one in digits) > 1:
+        if "/" in stem.partition("#")[2] and sum(digit in of_sides for digit in digits) > 1:
             continue
         if len(of) > 1 and min(of) < 2 and max(of) - min(of) == len(of) - 1:
             by_file |= {file: (stem, number) for number, file in of.items()}

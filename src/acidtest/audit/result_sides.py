@@ -28,18 +28,18 @@ def by_side(bench: Bench, results: Sequence[Published]) -> Mapping[str, list[Pub
     """The results of each side, by the side's title: of each engine where several are told apart, else of each folder
     that a side has for itself. Results that no side can be told of are left out; fewer than two sides: nothing."""
     by_engine: dict[str, list[Published]] = defaultdict(list)
-    for one in results:
-        if engine := product(one):
-            by_engine[PRODUCTS[engine].title if engine in PRODUCTS else engine].append(one)
+    for result in results:
+        if engine := product(result):
+            by_engine[PRODUCTS[engine].title if engine in PRODUCTS else engine].append(result)
     if len(by_engine) > 1:
         return by_engine
     homes = {side.name: side for side in bench.sides if (side.binaries or side.configurations) and side.name}
     by_home: dict[str, list[Published]] = defaultdict(list)
-    for one in results:
-        above = f"/{PurePosixPath(one.where.file).parent}/"
+    for result in results:
+        above = f"/{PurePosixPath(result.where.file).parent}/"
         mine = [home for home in homes if f"/{home}/" in above]
         if len(mine) == 1:
-            by_home[mine[0]].append(one)
+            by_home[mine[0]].append(result)
     return by_home if len(by_home) > 1 else {}
 
 

@@ -52,7 +52,7 @@ def over_results(
 
     def made(look: Callable[[Published], Seen | None]) -> Rule[Bench]:
         def find(bench: Bench) -> Iterator[Found]:
-            yield from gathered(seen for one in among(bench) if (seen := look(one)))
+            yield from gathered(seen for line in among(bench) if (seen := look(line)))
 
         return rule(name, **texts)(find)
 
@@ -80,7 +80,7 @@ def rate(one: Published) -> str:
 
 def between(of: Sequence[Published]) -> str:
     """The smallest and the largest rate of several, in the unit of their author."""
-    ranked = sorted(of, key=lambda one: one.rate or 0)
+    ranked = sorted(of, key=lambda published: published.rate or 0)
     least, most = rate(ranked[0]), rate(ranked[-1])
     figure, _, unit = least.partition(" ")
     return f"{figure if most.endswith(f' {unit}') else least} and {most}"

@@ -54,8 +54,8 @@ def uri(name: str) -> str:
 def _notifications(bench: Bench, unchecked: Sequence[Unchecked]) -> Iterator[dict[str, Any]]:
     for one in bench.broken:
         yield _notification(f"could not be read: {one.text}", one)
-    for one in bench.passed:
-        yield _notification(f"was not read: {one.text}", one)
+    for evidence in bench.passed:
+        yield _notification(f"was not read: {evidence.text}", evidence)
     for name in bench.unread:
         yield _notification("was not read: it is of an unknown kind", Evidence("", name))
     for of in unchecked:

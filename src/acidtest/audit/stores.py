@@ -62,7 +62,7 @@ STORES: Mapping[str, Store] = {
     "tidb": Store("TiDB", ON_DRIVE, r"\bsync-log\b", ("tikv",)),
     "elasticsearch": Store("Elasticsearch", ON_DRIVE, r"translog\.durability"),
 }  # fmt: skip
-BY_WORD = {word: name for name, one in STORES.items() for word in (name, *one.words)}
+BY_WORD = {word: name for name, store in STORES.items() for word in (name, *store.words)}
 
 
 FIGURE = re.compile(r"\d")
@@ -78,15 +78,15 @@ def compared(bench: Bench) -> list[dict[str, list[Evidence]]]:
     for where, what, names in _named(bench):
         folder = where.file.partition("/")[0] if "/" in where.file else ""
         folder = "" if named_in(folder) or COMMON.fullmatch(folder) else folder
-        for store in names & STORES.keys():
+        for store in sorted(names & STORES.keys()):
             found[folder][store].append(where.says(f"{what} of {STORES[store].title}"))
     return [dict(of) for of in found.values()]
 
 
 def _named(bench: Bench) -> Iterator[tuple[Where, str, set[str]]]:
-    for one in bench.others:
-        if not one.planned:
-            yield one.where, "a result", named_in(f"{one.where.file} {one.name}") | {one.engine or ""}
+    for other in bench.others:
+        if not other.planned:
+            yield other.where, "a result", named_in(f"{other.where.file} {other.name}") | {other.engine or ""}
     for row in bench.rows:
         if any(FIGURE.search(cell) for cell in row.cells[1:]):
             yield row.where, "a table's row", named_in(" ".join((*row.head, *row.cells[:1])))
@@ -111,8 +111,8 @@ def set_otherwise(bench: Bench) -> dict[str, list[Statement]]:
 
 
 def _by(facts: Sequence[Statement], store: Callable[[Statement], str]) -> dict[str, list[Statement]]:
-    return {name: [one for one in facts if store(one) == name] for name in dict.fromkeys(map(store, facts))}
+    return {name: [fact for fact in facts if store(fact) == name] for name in dict.fromkeys(map(store, facts))}
 
 
 def titles(stores: Sequence[str]) -> str:
-    return ", ".join(STORES[one].title for one in stores)
+    return ", ".join(STORES[store].title for store in stores)

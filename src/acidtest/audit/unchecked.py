@@ -28,7 +28,7 @@ def unchecked(bench: Bench) -> list[Unchecked]:
 def _missing(bench: Bench) -> Iterator[Unchecked]:
     """Of which sides the defaults are not known, for a part of the configuration lies elsewhere."""
     for side in bench.sides:
-        includes = [include for one in side.configurations for include in one.includes]
+        includes = [include for configuration in side.configurations for include in configuration.includes]
         if includes and not side.tells_all:
             first = includes[0]
             more = f" and {len(includes) - 1:,} more" if len(includes) > 1 else ""

@@ -131,7 +131,9 @@ def _of_kit(path: Path, waivers: Mapping[str, str]) -> Audited:
 
 def _why(bench: Bench) -> str:
     """What there is instead: broken files, files of an unknown kind, or none at all."""
-    said = [f"{one.file} {one.text}" for one in bench.broken] + [f"{one.file}: {one.text}" for one in bench.passed]
+    said = [f"{one.file} {one.text}" for one in bench.broken] + [
+        f"{evidence.file}: {evidence.text}" for evidence in bench.passed
+    ]
     if said:
         return f": {harmless(said[0])}" + (f", and {len(said) - 1:,} more" if len(said) > 1 else "")
     names = harmless(", ".join(bench.unread[:3])) + (", …" if len(bench.unread) > 3 else "")

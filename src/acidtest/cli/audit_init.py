@@ -90,15 +90,17 @@ def _files(side: Side, bench: Bench) -> list[str]:
     mine = _names(side, bench)
     others = [name for other in bench.sides if other is not side for name in _names(other, bench)]
     folders = [str(above) for name in mine for above in reversed(PurePosixPath(name).parents) if str(above) != "."]
-    whole = [one for one in dict.fromkeys(folders) if not any(is_of(name, [one]) for name in others)]
-    top = [one for one in whole if not any(is_of(one, [other]) for other in whole if other != one)]
+    whole = [folder for folder in dict.fromkeys(folders) if not any(is_of(name, [folder]) for name in others)]
+    top = [folder for folder in whole if not any(is_of(folder, [other]) for other in whole if other != folder)]
     return [*top, *(name for name in mine if not is_of(name, top))]
 
 
 def _names(side: Side, bench: Bench) -> list[str]:
     """The files that tell of a side, but for facts of the machine."""
     parts = (side.binaries, side.configurations, side.databases, side.log)
-    results = {one.where.file for one in bench.others if not one.planned and f"/{side.name}/" in f"/{one.where.file}"}
+    results = {
+        other.where.file for other in bench.others if not other.planned and f"/{side.name}/" in f"/{other.where.file}"
+    }
     return sorted({part.where.file for of_kind in parts for part in of_kind} | results)
 
 
@@ -118,11 +120,13 @@ def _machine() -> Table:
 def _claims(bench: Bench) -> Iterator[Table]:
     """A claim for each pair of sides that differ, or of rows where only those tell sides apart, with the ratio of their
     results."""
-    sides = tuple(DeclaredSide(Where(NAME), one.name, one.engine, "", tuple(_files(one, bench))) for one in bench.sides)
+    sides = tuple(
+        DeclaredSide(Where(NAME), side.name, side.engine, "", tuple(_files(side, bench))) for side in bench.sides
+    )
     known = replace(bench, declared=bench.declared or Declared(Where(NAME), sides=sides))
     said = "What was published of two sides. These are the ratios of the results: keep what you claim, without its #."
     found = _differing(known, [side.name for side in bench.sides])
-    found = found or _differing(known, list(dict.fromkeys(one.name for one in bench.others if one.told)))
+    found = found or _differing(known, list(dict.fromkeys(other.name for other in bench.others if other.told)))
     for number, answer in enumerate(found):
         by = round(answer.ratio.median or 1, 2) if answer.ratio else 1
         shown = [Line("sides", list(answer.claim.sides), f"By the results: {answer.why}.", offered=True)]

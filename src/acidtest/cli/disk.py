@@ -256,10 +256,10 @@ def log_(
         base, (_, records) = disk.record.base, disk_log.read(disk.log)
     first = max(0, len(records) - count) if count else 0
     answer = [
-        {"record": number, "at_s": one.time_ns / 1e9, "kind": "flush", "covers": one.at}
-        if one.is_flush
-        else {"record": number, "at_s": one.time_ns / 1e9, "kind": "write", "at": one.at, "length": one.length}
-        for number, one in enumerate(records)
+        {"record": number, "at_s": record.time_ns / 1e9, "kind": "flush", "covers": record.at}
+        if record.is_flush
+        else {"record": number, "at_s": record.time_ns / 1e9, "kind": "write", "at": record.at, "length": record.length}
+        for number, record in enumerate(records)
         if number >= first
     ]
     lines = [
@@ -318,8 +318,8 @@ def _status(disk: StandingDisk, stats: DiskStats) -> dict[str, Any]:
         "flushes": stats.flushes.count,
         "failed": stats.failed,
         "dirty_bytes": stats.dirty_bytes,
-        "faults": [one.model_dump() for one in stats.faults],
-        "settings": [one.model_dump() for one in disk.settings()],
+        "faults": [fault.model_dump() for fault in stats.faults],
+        "settings": [setting.model_dump() for setting in disk.settings()],
     }
 
 
@@ -339,7 +339,7 @@ def _shown(disk: StandingDisk, stats: DiskStats) -> list[str]:
             f"{counted(stats.flushes.count, 'flush', 'flushes')}, {stats.failed:,} failed; "
             f"{counted(stats.dirty_bytes, 'byte')} not on the medium",
         ),
-        *(("fault", f"{one.fault}: struck {one.struck}") for one in stats.faults),
+        *(("fault", f"{fault.fault}: struck {fault.struck}") for fault in stats.faults),
     ]
     return [f"{head:<11} {text}" for head, text in rows if text]
 

@@ -215,7 +215,7 @@ def _commands_json(commands: Commands) -> list[dict[str, Any]]:
         {
             "name": name,
             "says": command.get_short_help_str(limit=200),
-            "parameters": [_parameter(one) for one in command.params],
+            "parameters": [_parameter(param) for param in command.params],
         }
         for name, command in commands.items()
     ]

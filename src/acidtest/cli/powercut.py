@@ -91,12 +91,12 @@ def exit_by_verdicts(recordings: Sequence[Recording], *, unwritten: bool) -> Non
     """End with the code that the cuts have come to, or go on where that is 0; ``unwritten``: the page."""
     from acidtest.analysis.expected_loss import is_unannounced
 
-    if any(one.status == "failed" for one in recordings):
+    if any(recording.status == "failed" for recording in recordings):
         print("Some cuts could not be made: see above.", file=sys.stderr)
         raise typer.Exit(CellFailed.exit_code)
-    if any(one.status == "invalid" or is_unannounced(one) for one in recordings):
+    if any(recording.status == "invalid" or is_unannounced(recording) for recording in recordings):
         raise typer.Exit(1)
-    if any(one.cut is not None and one.cut.verdict == "unknown" for one in recordings):
+    if any(recording.cut is not None and recording.cut.verdict == "unknown" for recording in recordings):
         print("Of some cuts it is not known what survived: see above.", file=sys.stderr)
         raise typer.Exit(CellFailed.exit_code)
     if unwritten:

@@ -39,7 +39,7 @@ def experiment_file(file: Path | None) -> Path | None:
     name, known = str(file).removeprefix(MARK), experiments()
     if name in known:
         return known[name]
-    near = [f"{MARK}{one}" for one in difflib.get_close_matches(name.lower(), known, n=NEAR_MAX, cutoff=0.5)]
+    near = [f"{MARK}{match}" for match in difflib.get_close_matches(name.lower(), known, n=NEAR_MAX, cutoff=0.5)]
     meant = f" (did you mean {' or '.join(near)}?)" if near else ""
     raise BadInput(f"{file}: no experiment of this name is shipped{meant}", "acidtest experiments list shows them all")
 

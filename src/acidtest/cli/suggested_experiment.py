@@ -46,7 +46,7 @@ QUESTIONS = {  # of acidtest.question, those that may answer it: what they ask h
 def instead(bench: Bench, findings: Sequence[Finding], *, whole: bool) -> Instead | None:
     """The experiment that answers what the kit asks; with ``whole`` its text too, unless none can be made here. None
     where no engine of the kit is one that acidtest can run or reach."""
-    spoken = {one.rule.name for one in findings if one.severity != "note" and not one.waiver}
+    spoken = {finding.rule.name for finding in findings if finding.severity != "note" and not finding.waiver}
     by_side = {named(side, bench.sides): _word(side) for side in _with_printed_versions(bench)}
     named_so = list(dict.fromkeys(filter(None, by_side.values())))[:ENGINES_MAX]
     if not named_so:
@@ -113,7 +113,7 @@ def _word(side: Side) -> str:
     unknown version the newest that there are several of. "" where there is none."""
     if side.engine is None:
         return ""
-    ids = [one for one in words("engines") if one.partition("-")[0] == side.engine]
+    ids = [word for word in words("engines") if word.partition("-")[0] == side.engine]
     # Where no file tells the version, the side's folder may: "pg15", "firebird-3.0.7".
     for version in [side.version] if side.version else VERSION.findall(side.name):
         if of_version := [one for one in ids if f"{version}.".startswith(f"{one.partition('-')[2]}.")]:

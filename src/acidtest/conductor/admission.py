@@ -148,7 +148,7 @@ def refuse_other_programs(held: Journal, engines: Iterable[Engine], where: Path)
 
 def programs_of(held: Journal) -> list[EngineFacts]:
     """The program of each cut of a journal that could be made."""
-    return [one.engine for one in held.recordings if one.engine and one.status != "failed"]
+    return [recording.engine for recording in held.recordings if recording.engine and recording.status != "failed"]
 
 
 def refuse_other_program(before: Sequence[EngineFacts], now: EngineFacts, where: Path) -> str:

@@ -11,7 +11,7 @@ from acidtest.analysis.calls import joined
 from acidtest.conductor.instruments import Instrument
 from acidtest.conductor.recording import CellOutcome
 from acidtest.engine import Instance
-from acidtest.engine.statements import StatementTrace
+from acidtest.engine.instruments import StatementTrace
 from acidtest.journal.models import EngineCounts, Warning
 from acidtest.journal.protocol import Begins, Event, Job, KernelMeans, Observe, Observed, ObservedCalls, StraceMeans
 from acidtest.place import Ledger, tracing

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path as FilePath
 
 from acidtest.engine import Engine, catalogue, foreign, tls
-from acidtest.engine.builds import OfUser, Wanted
+from acidtest.engine.builds import UserBuild, Wanted
 from acidtest.engine.program import Program
 from acidtest.errors import Problems
 from acidtest.experiment import Experiment
@@ -52,7 +52,7 @@ def same_builds(plan: Plan) -> list[str]:
     """Which builds of the user's are one and the same, a sentence each."""
     by_identity: dict[str, list[str]] = {}
     for name, engine in describe_all(plan.experiment, plan.engines).items():
-        if isinstance(engine, OfUser):
+        if isinstance(engine, UserBuild):
             by_identity.setdefault(engine.facts().identity, []).append(name)
     return [
         f"{' and '.join(names)} are the same file ({identity[:16]}…): whatever differs between them is chance."

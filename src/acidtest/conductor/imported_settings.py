@@ -172,7 +172,7 @@ def _levelled(engine: Engine, settings: Mapping[str, Scalar]) -> tuple[str, dict
 
 
 def _level(engine: Engine, settings: Mapping[str, Scalar]) -> str:
-    for level in reversed([one for one in LEVELS if one in engine.durability_levels()]):
+    for level in reversed([level for level in LEVELS if level in engine.durability_levels()]):
         try:
             engine.durability(level, settings)
         except BadInput:

@@ -24,7 +24,7 @@ from acidtest.conductor.rig import SILENCE_S, Standing, answered, converse
 from acidtest.engine import catalogue, foreign
 from acidtest.engine.base import Ask
 from acidtest.engine.firebird import inspection as firebird
-from acidtest.engine.inspection import Looked, Scan
+from acidtest.engine.inspection import InspectionResult, Scan
 from acidtest.engine.sqlite import inspection as sqlite
 from acidtest.errors import BadInput, CellFailed, told
 from acidtest.experiment import server_of
@@ -84,7 +84,7 @@ def _file(path: Path, options: Options, watch: Watch, ledger: Ledger) -> Inspect
     elif options.read is None:
         said = "another program has it open, and to take it out of the file cache would slow that down; --read does it"
     began = time.monotonic()
-    looked = look()
+    result = look()
     after = path.stat()
     if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
         notes.append("It was written to while it was looked into: figures of different parts are of different moments.")
@@ -92,12 +92,12 @@ def _file(path: Path, options: Options, watch: Watch, ledger: Ledger) -> Inspect
         notes.append("Another program has it open. What that holds in its own cache is not in these figures.")
     took = time.monotonic() - began
     size = filecache.residency([path]).file_bytes
-    statistics = looked.statistics and looked.statistics.model_copy(update={"bytes": size, "took_s": took})
-    return _inspected(str(path), family, looked, notes).model_copy(
+    if result.statistics is not None:
+        result.statistics.bytes, result.statistics.took_s = size, took
+    return _inspected(str(path), family, result, notes).model_copy(
         update={
             "is_held": held,
-            "facts": {"file_bytes": size, **looked.facts},
-            "statistics": statistics,
+            "facts": {"file_bytes": size, **result.facts},
             "reading": reading,
             "reading_said": said,
         }
@@ -126,7 +126,7 @@ def _is_firebird(head: bytes) -> bool:
     return True
 
 
-def _look_into_firebird(path: Path, watch: Watch, ledger: Ledger) -> Looked:
+def _look_into_firebird(path: Path, watch: Watch, ledger: Ledger) -> InspectionResult:
     try:
         with closing(converse(PagesJob(path=str(path.absolute())), ledger, {})) as events:
             for event in events:
@@ -134,7 +134,7 @@ def _look_into_firebird(path: Path, watch: Watch, ledger: Ledger) -> Looked:
                     left_s = event.elapsed_s * (1 - event.fraction) / event.fraction
                     watch("counting its pages", event.fraction, left_s)
                 elif isinstance(event, Pages):
-                    return firebird.look(event)
+                    return firebird.inspect(event)
     except CellFailed as error:
         raise CellFailed(
             f"{path}: {error.message}", "acidtest help docs/INSPECT.md says which databases can be read"
@@ -142,10 +142,10 @@ def _look_into_firebird(path: Path, watch: Watch, ledger: Ledger) -> Looked:
     raise CellFailed(f"{path}: its pages were not told")
 
 
-def _look_into_sqlite(path: Path, how: sqlite.Opening, ledger: Ledger) -> Looked:
+def _look_into_sqlite(path: Path, how: sqlite.Opening, ledger: Ledger) -> InspectionResult:
     with _asking(sqlite.target(path, how), ledger, {}, path.stat().st_size) as ask:
         try:
-            return sqlite.look(ask, how)
+            return sqlite.inspect(ask, how)
         except CellFailed as error:
             raise CellFailed(f"{path}: {error.message.removeprefix('opening the database: ')}") from None
 
@@ -217,35 +217,35 @@ def _storage_bytes() -> int | None:
 def _server(url: str, options: Options, watch: Watch, ledger: Ledger) -> Inspected:
     shown = redacted(url)
     spec = server_of(url, shown)
-    if spec.family not in catalogue.LOOKS:
-        raise BadInput(f"{shown}: servers of this family cannot be looked into yet", "name the database's file")
+    if spec.family not in catalogue.SERVER_INSPECTIONS:
+        raise BadInput(f"{shown}: servers of this family cannot be inspected yet", "name the database's file")
     engine = server(INSPECTED, spec)
     engine.ready()
     instance = engine.adopt(Path(), {}, engine.durability_levels()[-1])
     assert isinstance(instance, foreign.ForeignInstance)
-    looks = catalogue.LOOKS[spec.family]
-    with started(instance, ledger), _asking(instance.bare_target(looks.setup), ledger, instance.environment()) as ask:
+    inspection = catalogue.SERVER_INSPECTIONS[spec.family]
+    bare, environment = instance.bare_target(inspection.setup), instance.environment()
+    with started(instance, ledger), _asking(bare, ledger, environment) as ask:
         try:
             began = time.monotonic()
             watch("asking the server", None, None)
-            looked = looks.look(ask)
-            if looks.pages is not None:
+            result = inspection.inspect(ask)
+            if inspection.count_pages is not None:
                 watch("having the server count its pages", None, None)
-                looked = looks.pages(instance, looked, options.pages_s)
+                result = inspection.count_pages(instance, result, options.pages_s)
             took = time.monotonic() - began
             reading, said = None, "it was not asked for"
-            if options.read is not False and looked.scans:
-                reading, said = _scanned(ask, looked.scans, options.limit_s, watch), ""
+            if options.read is not False and result.scans:
+                reading, said = _scanned(ask, result.scans, options.limit_s, watch), ""
             elif options.read is not False:
-                said = looked.scans_said
+                said = result.scans_said
         except CellFailed as error:
             words = error.message.removeprefix("opening the database: ")
             remedy = error.remedy or "check the URL; the password may stand in ACIDTEST_PASSWORD_INSPECT or _MINE"
             raise CellFailed(f"{shown}: {words}", remedy) from None
-    statistics = looked.statistics and looked.statistics.model_copy(update={"took_s": took})
-    return _inspected(shown, spec.family, looked, []).model_copy(
-        update={"statistics": statistics, "reading": reading, "reading_said": said}
-    )
+    if result.statistics is not None:
+        result.statistics.took_s = took
+    return _inspected(shown, spec.family, result, []).model_copy(update={"reading": reading, "reading_said": said})
 
 
 def redacted(url: str) -> str:
@@ -306,17 +306,17 @@ def _asking(target: Target, ledger: Ledger, environment: Mapping[str, str], size
         standing.end()
 
 
-def _inspected(where: str, family: str, looked: Looked, notes: list[str]) -> Inspected:
+def _inspected(where: str, family: str, result: InspectionResult, notes: list[str]) -> Inspected:
     return Inspected(
         acidtest_version=__version__,
         taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
         where=where,
         family=family,
-        version=looked.version,
-        facts=dict(looked.facts),
-        listed=dict(looked.listed),
-        statistics=looked.statistics,
-        statistics_said=looked.statistics_said,
-        notes=[*looked.notes, *notes],
-        damaged=looked.damaged,
+        version=result.version,
+        facts=dict(result.facts),
+        listed=dict(result.listed),
+        statistics=result.statistics,
+        statistics_said=result.statistics_said,
+        notes=[*result.notes, *notes],
+        damaged=result.damaged,
     )

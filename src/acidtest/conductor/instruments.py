@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from acidtest.conductor.recording import CellOutcome
 from acidtest.engine import Instance
-from acidtest.engine.counters import Counters
-from acidtest.engine.sampling import Figures
+from acidtest.engine.instruments import Counters, Figures
 from acidtest.journal.protocol import Counted, Event, Job, Progress, Sampled, Settings
 from acidtest.place.cgroup import Launched
 

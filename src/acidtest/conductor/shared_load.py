@@ -96,7 +96,9 @@ def part_of(cell: Cell, instance: Instance, share: Share) -> Job:
 def part_elsewhere(cell: Cell, served: Served, share: Share) -> Job:
     """The same on another machine than the server's."""
     engine = str(served.target["engine"])
-    kind = next(one for one in Target.__subclasses__() if one.model_fields["engine"].default == engine)
+    kind = next(
+        subclasse for subclasse in Target.__subclasses__() if subclasse.model_fields["engine"].default == engine
+    )
     target = kind.model_validate(served.target)
     message = cell.workload.message()
     return Job(seed=cell.seed, target=target, workload=message, inspect=served.inspect, phases=[_phase(cell, share)])

@@ -253,7 +253,9 @@ def _of_method(
 def _costs_nothing(layers: Sequence[Layer], plain: Summary) -> bool:
     """Where a plain write is durable itself, or what is beneath may make it so, it is no floor."""
     filesystems = [layer for layer in layers if layer.kind == "file system"]
-    synchronous = any(option in SYNCHRONOUS_OPTIONS for one in filesystems for option in one.about.split(","))
+    synchronous = any(
+        option in SYNCHRONOUS_OPTIONS for filesystem in filesystems for option in filesystem.about.split(",")
+    )
     unseen = not layers or (layers[-1].kind == "file system" and layers[-1].name not in IN_MEMORY)
     if plain.interval is None or synchronous or unseen:
         return False
@@ -271,7 +273,7 @@ def _of_turning(
     method: FlushMethod, layers: Sequence[Layer], virtualization: str, timing: Timing
 ) -> Iterator[Evidence]:
     bottoms = _bottoms(layers)
-    rotating = [one for one in bottoms if one.rotational == "yes" and not _virtual(one, virtualization)]
+    rotating = [bottom for bottom in bottoms if bottom.rotational == "yes" and not _virtual(bottom, virtualization)]
     rate = summarise(timing.writes_per_s)
     if not rotating or len(rotating) < len(bottoms) or rate.interval is None:
         return

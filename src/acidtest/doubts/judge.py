@@ -30,7 +30,7 @@ def _rules() -> tuple[Rule[Any], ...]:
 
 
 def _over(kind: type) -> list[Rule[Any]]:
-    return [one for one in _rules() if one.over is kind]
+    return [rule for rule in _rules() if rule.over is kind]
 
 
 def of(subject: Survival | Hosts | PlaceFacts | StatisticsBySize | Search) -> list[Finding]:
@@ -89,7 +89,7 @@ def claimed(journal: Journal) -> list[Row]:
 
     The other runs are the way there: single ones, many of them at rates that the server cannot serve, as they must be.
     """
-    return [row_of(one) for one in searches(journal.header, journal.recordings) if one.confirmed]
+    return [row_of(search) for search in searches(journal.header, journal.recordings) if search.confirmed]
 
 
 def of_searches(journal: Journal) -> list[Finding]:
@@ -106,7 +106,7 @@ def of_searches(journal: Journal) -> list[Finding]:
 
 def without_own(found: Iterable[Finding]) -> list[Finding]:
     """Without what searches judge by themselves."""
-    return [one for one in found if one.rule.name not in JUDGED_BY_SEARCHES]
+    return [finding for finding in found if finding.rule.name not in JUDGED_BY_SEARCHES]
 
 
 def row_of(search: Search) -> Row:
@@ -118,7 +118,7 @@ def row_of(search: Search) -> Row:
 
 def of_cuts(journal: Journal) -> list[Finding]:
     """What is doubtful about a journal of power cuts."""
-    first = {tuple(one.levels.values()): one for one in reversed(journal.recordings)}
+    first = {tuple(recording.levels.values()): recording for recording in reversed(journal.recordings)}
     return _gathered(
         replace(
             one, evidence=(where(journal, first[tuple(row.levels.values())], levels_of(row.levels, [*row.levels])),)
@@ -141,12 +141,14 @@ def where(journal: Journal, recording: Recording, text: str) -> Evidence:
 
 
 def levels_of(levels: Mapping[str, str], factors: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(levels[one] for one in factors if levels.get(one, NOT_APPLICABLE) != NOT_APPLICABLE))
+    return ", ".join(
+        dict.fromkeys(levels[factor] for factor in factors if levels.get(factor, NOT_APPLICABLE) != NOT_APPLICABLE)
+    )
 
 
 def _gathered(doubts: Iterable[Finding]) -> list[Finding]:
     """The same words said of several rows are one finding."""
     held: dict[tuple[str, str], tuple[Finding, list[Evidence]]] = {}
-    for one in doubts:
-        held.setdefault((one.rule.name, one.text), (one, []))[1].extend(one.evidence)
+    for doubt in doubts:
+        held.setdefault((doubt.rule.name, doubt.text), (doubt, []))[1].extend(doubt.evidence)
     return [replace(one, evidence=tuple(evidence)) for one, evidence in held.values()]

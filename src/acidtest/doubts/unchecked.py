@@ -24,7 +24,7 @@ def of_run(rows: Sequence[Row], cuts: Sequence[Recording] = ()) -> list[Unchecke
     done = [recording for row in rows for recording in row.done]
     if not done:
         return []
-    writing = [one for one in done if _may_write(one)]
+    writing = [recording for recording in done if _may_write(recording)]
     return [
         *_survival(writing, cuts),
         *_flushes(writing),
@@ -41,10 +41,12 @@ def _may_write(recording: Recording) -> bool:
 
 
 def _survival(writing: Sequence[Recording], cuts: Sequence[Recording]) -> Iterator[Unchecked]:
-    done = [one for one in cuts if one.cut is not None and one.status == "done"]
-    was_cut = {_of(one) for one in done if one.cut and said_of_cut(one.cut) != HELD}
+    done = [cut for cut in cuts if cut.cut is not None and cut.status == "done"]
+    was_cut = {_of(cut) for cut in done if cut.cut and said_of_cut(cut.cut) != HELD}
     none = "no commit was looked for after the cuts" if done else "none was made here"
-    durable = dict.fromkeys(_of(one) for one in writing if one.durability == "drive" and _of(one) not in was_cut)
+    durable = dict.fromkeys(
+        _of(recording) for recording in writing if recording.durability == "drive" and _of(recording) not in was_cut
+    )
     if writing and not was_cut:
         yield Unchecked("whether commits survive a power cut", none)
     elif durable:
@@ -58,9 +60,12 @@ def _of(recording: Recording) -> tuple[str, str]:
 
 def _flushes(writing: Sequence[Recording]) -> Iterator[Unchecked]:
     drives = [
-        one.place.device
-        for one in writing
-        if one.durability == "drive" and not one.place.disk and not one.place.in_memory and one.place.kind != "server"
+        recording.place.device
+        for recording in writing
+        if recording.durability == "drive"
+        and not recording.place.disk
+        and not recording.place.in_memory
+        and recording.place.kind != "server"
     ]
     if drives:
         yield Unchecked(
@@ -69,14 +74,14 @@ def _flushes(writing: Sequence[Recording]) -> Iterator[Unchecked]:
 
 
 def _length(done: Sequence[Recording]) -> Iterator[Unchecked]:
-    longest = max((one.result.measured_s for one in done if one.result), default=0.0)
+    longest = max((recording.result.measured_s for recording in done if recording.result), default=0.0)
     if 0 < longest < LONG_S:
         yield Unchecked(SHOWS_LATER, f"no run was longer than {longest:.3g} s")
 
 
 def _reads(done: Sequence[Recording]) -> Iterator[Unchecked]:
     """Whether reading from the drive was measured, which a database that fits into memory hardly asks for."""
-    sized = [(one.database_bytes, _memory_bytes(one)) for one in done if one.database_bytes]
+    sized = [(recording.database_bytes, _memory_bytes(recording)) for recording in done if recording.database_bytes]
     if sized and all(size <= FITS * memory for size, memory in sized):
         largest, memory = max(sized)
         yield Unchecked("reads from the drive", f"{size_text(largest)} of database in {size_text(memory)} of memory")
@@ -89,13 +94,13 @@ def _memory_bytes(recording: Recording) -> int:
 
 
 def _clients(writing: Sequence[Recording]) -> Iterator[Unchecked]:
-    most = max((one.result.terminals for one in writing if one.result), default=0)
+    most = max((recording.result.terminals for recording in writing if recording.result), default=0)
     if most == 1:
         yield Unchecked("clients in each other's way", "there was one terminal")
 
 
 def _conditions(done: Sequence[Recording]) -> Iterator[Unchecked]:
-    unchecked = sum(1 for one in done if one.checks_after is None)
+    unchecked = sum(1 for recording in done if recording.checks_after is None)
     if unchecked:
         cells = counted(len(done), "cell")
         yield Unchecked("consistency conditions", f"they were not checked in {unchecked:,} of {cells}")
@@ -130,7 +135,7 @@ OF_REPLAY = Unchecked("any other state, moment or load", "one state of a disk wa
 
 def of_cuts(recordings: Sequence[Recording]) -> list[Unchecked]:
     """Nothing where no cut was made."""
-    made = [one for one in recordings if one.status == "done" and one.cut is not None]
+    made = [recording for recording in recordings if recording.status == "done" and recording.cut is not None]
     if not made:
         return []
     unchecked = [*_moments(survivals(made)), *_late(made), *_ways(made), *_work(made), *_checks(made)]
@@ -208,8 +213,8 @@ def images_at_most(legal_log10: float) -> str:
 
 
 def _ways(made: Sequence[Recording]) -> Iterator[Unchecked]:
-    failures = {one.cut.failure for one in made if one.cut}
-    drives = {part for one in made if one.cut for part in one.cut.drive.split(", ")}
+    failures = {recording.cut.failure for recording in made if recording.cut}
+    drives = {part for recording in made if recording.cut for part in recording.cut.drive.split(", ")}
     kept = [
         words for keeps, words in KEEPS.items() if not failures & {STATES, PLUG} and f"cut keeps {keeps}" not in drives
     ]
@@ -219,7 +224,7 @@ def _ways(made: Sequence[Recording]) -> Iterator[Unchecked]:
 
 
 def _work(made: Sequence[Recording]) -> Iterator[Unchecked]:
-    kinds = list(dict.fromkeys(str(one.workload.get("kind")) for one in made))
+    kinds = list(dict.fromkeys(str(recording.workload.get("kind")) for recording in made))
     unnumbered = [kind for kind in kinds if not _is_numbered(kind)]
     if unnumbered:
         yield Unchecked(
@@ -229,7 +234,7 @@ def _work(made: Sequence[Recording]) -> Iterator[Unchecked]:
     if kinds == [PROGRAM]:
         yield Unchecked("other work of the program", "its load is what its user wrote")
         return
-    most = max(int(one.workload.get("terminals") or 1) for one in made)
+    most = max(int(recording.workload.get("terminals") or 1) for recording in made)
     yield Unchecked("other transactions", f"those of {listed(kinds)} were cut, from {counted(most, 'terminal')}")
 
 
@@ -240,7 +245,7 @@ def _is_numbered(kind: str) -> bool:
 
 def _checks(made: Sequence[Recording]) -> Iterator[Unchecked]:
     for check, words in UNKNOWN_CHECKS.items():
-        missed = [one.cut for one in made if one.cut and one.cut.checks.get(check) == "unknown"]
+        missed = [recording.cut for recording in made if recording.cut and recording.cut.checks.get(check) == "unknown"]
         if any(cut.states for cut in missed):
             yield Unchecked(f"{words} of crash states", "it is not run on them")
         if failed := [cut for cut in missed if not cut.states]:
@@ -249,24 +254,26 @@ def _checks(made: Sequence[Recording]) -> Iterator[Unchecked]:
 
 
 def _speed(made: Sequence[Recording]) -> Iterator[Unchecked]:
-    if any(one.place.guest for one in made):
+    if any(recording.place.guest for recording in made):
         yield Unchecked("speed, and how long recovery takes", "the processors of whole machines are not this machine's")
 
 
 def _elsewhere(made: Sequence[Recording]) -> Unchecked:
-    systems = list(dict.fromkeys(one.place.filesystem for one in made if one.place.filesystem))
+    systems = list(dict.fromkeys(recording.place.filesystem for recording in made if recording.place.filesystem))
     # Of a whole machine it is the guest's.
     kernels = list(
         dict.fromkeys(
-            f"a guest's {one.place.guest.kernel.partition(' ')[0]}" if one.place.guest else one.machine.kernel
-            for one in made
+            f"a guest's {recording.place.guest.kernel.partition(' ')[0]}"
+            if recording.place.guest
+            else recording.machine.kernel
+            for recording in made
         )
     )
-    of_program = all(one.workload.get("kind") == PROGRAM for one in made)
+    of_program = all(recording.workload.get("kind") == PROGRAM for recording in made)
     beside = "what the program keeps elsewhere" if of_program else "what lies beside the database files"
     on = f", {listed(systems)} on {listed(kernels)}" if systems else ""
-    if any(one.cut and one.cut.failure == PLUG for one in made):
-        drives = listed(list(dict.fromkeys(one.cut.drive for one in made if one.cut)))
+    if any(recording.cut and recording.cut.failure == PLUG for recording in made):
+        drives = listed(list(dict.fromkeys(recording.cut.drive for recording in made if recording.cut)))
         return Unchecked(f"another drive, {beside}, replicas", f"{drives} was cut{on}")
-    replicas = "" if any(one.cut and one.cut.replication for one in made) else ", replicas"
+    replicas = "" if any(recording.cut and recording.cut.replication for recording in made) else ", replicas"
     return Unchecked(f"a real drive, {beside}{replicas}", f"the disk is simulated{on}")

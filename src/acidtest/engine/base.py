@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from acidtest.engine import install
-from acidtest.engine.counters import Counters
-from acidtest.engine.sampling import Figures
-from acidtest.engine.statements import StatementTrace
+from acidtest.engine.instruments import Counters, Figures, StatementTrace
 from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among, told
 from acidtest.families import FAMILIES
 from acidtest.formats import elf
@@ -205,7 +203,7 @@ class Engine(ABC):
 
     def remove(self, say: Callable[[str], None]) -> None:
         """Remove the folder that ``install`` made. Raises BadInput when there is none."""
-        raise BadInput(f"{self.id} was not installed by acidtest and cannot be removed by it")
+        install.remove(self.id, say)
 
     def files(self) -> list[Path]:
         """Files and folders of this machine that the rig needs to run the engine embedded, without the libraries that

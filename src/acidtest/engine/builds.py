@@ -65,10 +65,9 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Found:
+class BuildDetails:
     """What a build's own files say of it."""
 
-    path: Path  # as it was named
     main: Path  # the program or library that is the engine
     release: str  # "19devel"
     options: tuple[str, ...]  # how it was built, as it tells it itself
@@ -78,28 +77,28 @@ class Found:
     @property
     def sha256(self) -> str:
         """Of the main file as it is now. Raises OSError."""
-        return sha256_of(self.main)
+        return _sha256(self.main, _changed(self.main))
 
 
-class OfUser(Engine):
-    """An engine whose files the user has. The family's class follows as the second base, with ``found`` set."""
+class UserBuild(Engine):
+    """An engine whose files the user has. The family's class follows as the second base, with ``details`` set."""
 
     wanted: Wanted
-    found: Found
+    details: BuildDetails
     _sha256: str = ""  # when it was found
 
-    def take(self, wanted: Wanted, found: Found) -> None:
+    def take(self, wanted: Wanted, details: BuildDetails) -> None:
         """Note what it is; the first thing to do with it. Raises BadInput where its main file cannot be read."""
-        self.id, self.wanted, self.found = wanted.name, wanted, found
+        self.id, self.wanted, self.details = wanted.name, wanted, details
         try:
-            self._sha256 = found.sha256
-            self._machine = elf.read(found.main).machine
+            self._sha256 = details.sha256
+            self._machine = elf.read(details.main).machine
         except (OSError, elf.NotElf) as error:
             raise wanted.refuse(told(error) if isinstance(error, OSError) else str(error)) from None
 
     @property
     def known_as(self) -> str:
-        return self.found.series
+        return self.details.series
 
     def _offer(self) -> Offer:
         facts = self.facts()
@@ -107,25 +106,25 @@ class OfUser(Engine):
         return Offer(self.id, True, facts.version, facts.architecture, facts.source, facts.source, "", doubts=doubts)
 
     def install(self, say: Callable[[str], None]) -> None:
-        say(f"{self.id} is a build of yours at {self.found.path}: there is nothing to install")
+        say(f"{self.id} is a build of yours at {self.wanted.path}: there is nothing to install")
 
     def facts(self) -> EngineFacts:
-        if self.found.sha256 != self._sha256:
+        if self.details.sha256 != self._sha256:
             raise CellFailed(
-                f"{self.id}: {self.found.main} was changed while it was in use",
+                f"{self.id}: {self.details.main} was changed while it was in use",
                 "run the same experiment again, into another directory",
             )
         return EngineFacts(
             id=self.id,
-            version=self.found.release,
+            version=self.details.release,
             architecture=self._machine,
-            source=str(self.found.path),
+            source=str(self.wanted.path),
             mode="embedded" if self.embedded else self.mode({}),
             build=BuildFacts(
-                file=str(self.found.main),
+                file=str(self.details.main),
                 sha256=self._sha256,
-                options=list(self.found.options),
-                series=self.found.series,
+                options=list(self.details.options),
+                series=self.details.series,
             ),
         )
 
@@ -142,15 +141,16 @@ class OfUser(Engine):
         return super().gone()
 
     def notes(self) -> list[str]:
-        return [*self.found.doubts, *self._since_kept()]
+        return [*self.details.doubts, *self._since_kept()]
 
     def _since_kept(self) -> list[str]:
         known = registered_builds.find(self.id)
-        if known is None or known.path != str(self.found.path) or known.sha256 == self._sha256:
+        if known is None or known.path != str(self.wanted.path) or known.sha256 == self._sha256:
             return []
+        release, sha256 = self.details.release, self._sha256[:16]
         return [
-            f"{self.id}: {self.found.main} is another one (sha256 {self._sha256[:16]}, version {self.found.release}) "
-            f"than the one that was added on {known.added[:10]} (sha256 {known.sha256[:16]}, version {known.version})."
+            f"{self.id}: {self.details.main} is another one (sha256 {sha256}, version {release}) than the one that was "
+            f"added on {known.added[:10]} (sha256 {known.sha256[:16]}, version {known.version})."
         ]
 
 
@@ -275,12 +275,7 @@ def numbers(release: str) -> tuple[int, ...]:
 
 def listed(options: Sequence[str]) -> tuple[str, ...]:
     """Options as they are recorded: cut to lengths that a journal bears."""
-    return tuple(one[:OPTION_MAX] for one in options if one.strip())[:OPTIONS_MAX] or (NOT_TOLD,)
-
-
-def sha256_of(file: Path) -> str:
-    """Of the file's content, hexadecimal. Raises OSError."""
-    return _sha256(file, _changed(file))
+    return tuple(option[:OPTION_MAX] for option in options if option.strip())[:OPTIONS_MAX] or (NOT_TOLD,)
 
 
 def _changed(file: Path) -> tuple[int, ...]:

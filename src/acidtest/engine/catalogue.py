@@ -15,7 +15,7 @@ from acidtest.engine import firebird, mysql, postgres, sqlite
 from acidtest.engine.base import Engine, Offer
 from acidtest.engine.builds import Wanted, check_path, product_at
 from acidtest.engine.foreign import Address, ForeignServer
-from acidtest.engine.inspection import ServerLooks
+from acidtest.engine.inspection import ServerInspection
 from acidtest.engine.replication import Replication, no_replica
 from acidtest.errors import BadInput, not_among
 from acidtest.families import product_of_engine
@@ -35,10 +35,10 @@ BUILDS: Mapping[str, Callable[[Wanted], Engine]] = {  # by product
     "mariadb": mysql.MysqlBuild,
 }
 
-LOOKS: Mapping[str, ServerLooks] = {  # how databases on servers by URL are looked into, by family
-    "firebird": firebird.LOOKS,
-    "postgresql": postgres.LOOKS,
-    "mysql": mysql.LOOKS,
+SERVER_INSPECTIONS: Mapping[str, ServerInspection] = {  # how databases on servers by URL are inspected, by family
+    "firebird": firebird.SERVER_INSPECTION,
+    "postgresql": postgres.SERVER_INSPECTION,
+    "mysql": mysql.SERVER_INSPECTION,
 }
 REPLICATIONS: Mapping[str, Replication] = {  # how an engine has a replica, by family
     "firebird": firebird.REPLICATION,

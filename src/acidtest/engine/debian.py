@@ -117,7 +117,9 @@ def bring(
             _unpack(file, folder)
         except (debian.NotDeb, tarfile.TarError, lzma.LZMAError, EOFError) as error:
             raise MachineLacks(f"{id}: {package.filename} is broken: {error}", "try again") from None
-    brought = Brought(suite, tuple((one.name, one.version, one.sha256) for one in packages), tuple(wanted))
+    brought = Brought(
+        suite, tuple((package.name, package.version, package.sha256) for package in packages), tuple(wanted)
+    )
     (folder / MANIFEST).write_text(json.dumps(asdict(brought), indent=1) + "\n", encoding="utf-8")
     fsync_path(folder / MANIFEST)
     return folder
@@ -294,7 +296,7 @@ def _closure(index: Index, wanted: Sequence[str]) -> Iterator[Package]:
             continue
         seen.add(package.name)
         yield package
-        pending += [next((one for one in names if index.get(one)), names[0]) for names in package.depends]
+        pending += [next((name for name in names if index.get(name)), names[0]) for names in package.depends]
 
 
 def _unpack(file: Path, folder: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from acidtest.engine.base import Durability, Engine, Instance, Offer, filled
+from acidtest.engine.base import Durability, Engine, Instance, Offer, SettingSpec, filled
 from acidtest.engine.compare import Answers, spoken
 from acidtest.errors import BadInput
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
@@ -56,6 +56,9 @@ class ForeignServer(Engine):
 
     private = False
     levels: ClassVar[tuple[str, ...]] = ("none", "os", "drive")
+    specs: ClassVar[Mapping[str, SettingSpec]]  # of any version: which one it is, only the server can tell
+    demandable: ClassVar[frozenset[str]]  # settings that the server tells, and those that acidtest's own sessions have
+    instances: ClassVar[type[ForeignInstance]]
 
     def __init__(self, name: str, address: Address) -> None:
         self.id = name
@@ -72,14 +75,17 @@ class ForeignServer(Engine):
     def durability_levels(self) -> tuple[str, ...]:
         return self.levels
 
+    @abstractmethod
+    def refuse_contradictions(self, level: str, settings: Mapping[str, Scalar]) -> None:
+        """Raise BadInput for a setting under which the level could not be true."""
+
     def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
+        self.refuse_contradictions(level, settings)
         demanded = ", ".join(f"{name}={value}" for name, value in self.demands(level).items())
         return Durability(level, f"as the server is set; demanded: {demanded}")
 
-    @property
-    @abstractmethod
-    def demandable(self) -> frozenset[str]:
-        """Settings that the server tells when it is asked, and those that acidtest's own sessions have."""
+    def setting_specs(self) -> Mapping[str, SettingSpec]:
+        return self.specs
 
     def check_settings(self, settings: Mapping[str, Scalar]) -> None:
         super().check_settings(settings)
@@ -93,9 +99,9 @@ class ForeignServer(Engine):
     def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:
         raise NotImplementedError("a server by URL has no templates: it is adopted as it is")
 
-    @abstractmethod
     def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> ForeignInstance:
         """The server, held against these settings and this durability."""
+        return self.instances(self, directory, settings, durability)
 
     @abstractmethod
     def demands(self, level: str) -> dict[str, Scalar]:
@@ -133,6 +139,9 @@ class ForeignInstance(Instance):
     @abstractmethod
     def bare_target(self, statements: Sequence[str] = ()) -> Target:
         """The database itself, with ``statements`` carried out on opening it."""
+
+    def target(self) -> Target:
+        return self.bare_target()
 
     @abstractmethod
     def holdings(self) -> list[Inspection]:

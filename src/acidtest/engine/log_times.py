@@ -74,10 +74,8 @@ def between(path: Path | None, since: float, until: float) -> list[LogLine]:
     except OSError:
         return []
     # A time in whole seconds stands for the whole of its second.
-    found = [(at, said) for at, said in entries(text.splitlines()) if int(since) <= at <= until]
-    return [LogLine(at_s=round(at - since, 3), text=_shortened(said)) for at, said in found[:LINES_MAX]]
-
-
-def _shortened(text: str) -> str:
-    """Its beginning, where it is longer than ``WIDTH`` characters."""
-    return text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"
+    lines = [(at, line) for at, line in entries(text.splitlines()) if int(since) <= at <= until]
+    return [
+        LogLine(at_s=round(at - since, 3), text=line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
+        for at, line in lines[:LINES_MAX]
+    ]

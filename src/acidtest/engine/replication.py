@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal
 
 from acidtest.engine.base import Ask, Engine, Instance, Launcher
 from acidtest.errors import BadInput, CellFailed, not_among
@@ -20,7 +20,6 @@ from acidtest.journal.models import Scalar
 # What a commit waits for before it is acknowledged: nothing of the replica; that it has arrived there; that it is on
 # the replica's drive.
 WaitsFor = Literal["nothing", "arrival", "drive"]
-Kind = TypeVar("Kind", bound=Instance)
 
 
 @dataclass(frozen=True)
@@ -65,18 +64,21 @@ class Chosen:
 
 
 class Pair(ABC):
-    """A primary and its replica, each an instance with its own files.
+    """A primary and its replica, each an instance of the family with its own files.
 
     In this order: ``prepare``, the primary's start and ``seal``, a copy of its files for the replica, ``replicate``.
     Then, again and again from that state, ``start``, ``seen``, and what survives a failure: ``start_alone`` of the
     primary, or ``take_over`` by the replica.
     """
 
-    primary: Instance
-    replica: Instance
+    instances: ClassVar[type[Instance]]  # what both are
+    # Settings that each has beside those that were asked for.
+    primary_settings: ClassVar[Mapping[str, Scalar]] = MappingProxyType({})
+    replica_settings: ClassVar[Mapping[str, Scalar]] = MappingProxyType({})
     chooses = False  # whether after the loss of both powers it is seen first which of the two has more
 
-    def __init__(self, mode: Mode, ends: Ends) -> None:
+    def __init__(self, primary: Instance, replica: Instance, mode: Mode, ends: Ends) -> None:
+        self.primary, self.replica = primary, replica
         self.mode, self.ends = mode, ends
 
     @abstractmethod
@@ -127,44 +129,33 @@ class Pair(ABC):
         ``ask`` speaks to it. Raises CellFailed."""
 
 
-# Of an engine, for the primary's directory and the replica's, with settings, level, mode and link.
-MakePair = Callable[[Engine, Path, Path, Mapping[str, Scalar], str, Mode, Ends], Pair]
-
-
-def paired(
-    kind: type[Kind],
-    made: Callable[[Kind, Kind, Mode, Ends], Pair],
-    primary_settings: Mapping[str, Scalar] = MappingProxyType({}),
-    replica_settings: Mapping[str, Scalar] = MappingProxyType({}),
-) -> MakePair:
-    """Makes pairs of servers that are of ``kind``, each with settings of its own beside those that were asked for."""
-
-    def pair(
-        engine: Engine,
-        primary: Path,
-        replica: Path,
-        settings: Mapping[str, Scalar],
-        durability: str,
-        mode: Mode,
-        ends: Ends,
-    ) -> Pair:
-        first = engine.instance(primary, {**settings, **primary_settings}, durability)
-        second = engine.instance(replica, {**settings, **replica_settings}, durability)
-        if not isinstance(first, kind) or not isinstance(second, kind):
-            raise CellFailed(f"{engine.id}: has no replicas")
-        return made(first, second, mode, ends)
-
-    return pair
-
-
 @dataclass(frozen=True)
 class Replication:
     """What a family has."""
 
     modes: Callable[[Engine], Sequence[Mode]]  # of an engine; none of one that has no replicas
-    pair: MakePair
+    kind: Callable[[Mode], type[Pair]]
     # Settings and level that no replica in this mode goes with; also a machine that lacks what the mode takes.
     refuse: Callable[[Engine, Mode, Mapping[str, Scalar], str], None]
+
+    def pair(
+        self,
+        engine: Engine,
+        directories: tuple[Path, Path],
+        settings: Mapping[str, Scalar],
+        durability: str,
+        mode: Mode,
+        ends: Ends,
+    ) -> Pair:
+        """A pair in the primary's and the replica's directory. Raises CellFailed where the engine has none."""
+        kind = self.kind(mode)
+        primary, replica = (
+            engine.instance(directory, {**settings, **own}, durability)
+            for directory, own in zip(directories, (kind.primary_settings, kind.replica_settings), strict=True)
+        )
+        if not isinstance(primary, kind.instances) or not isinstance(replica, kind.instances):
+            raise CellFailed(f"{engine.id}: has no replicas")
+        return kind(primary, replica, mode, ends)
 
     def mode(self, engine: Engine, name: str) -> Mode:
         """Raises BadInput with the modes that the engine has."""

@@ -239,8 +239,15 @@ class ServedInstance(Instance):
     _sockets: SocketDirectory | None = None
     _launcher: Launcher | None = None  # since the start
 
+    @property
+    def runs(self) -> bool:
+        return self._server.pid is not None
+
     def died(self, within_s: float = 0.0) -> str | None:
         return self._server.died(within_s)
+
+    def log_file(self) -> Path | None:
+        return self._server.log
 
     def lose_power(self) -> None:
         self._server.kill()

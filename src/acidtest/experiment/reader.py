@@ -528,7 +528,7 @@ def _exclude(reading: Reading, at: str, entry: Any, names: Names) -> dict[str, l
         name = _written_name(level)
         return name in reading.whole.get(factor, ()) and name not in names.get(factor, ())
 
-    here = {factor: [one for one in levels if not is_dropped(factor, one)] for factor, levels in named.items()}
+    here = {factor: [level for level in levels if not is_dropped(factor, level)] for factor, levels in named.items()}
     found = {factor: _level_names(reading, at, factor, levels, names) for factor, levels in here.items()}
     return found if all(len(found[factor]) == len(levels) for factor, levels in here.items()) else None
 

@@ -96,7 +96,7 @@ class Explorations:
         return any(load.phase != "done" for load in self._of(host))
 
     def _of(self, host: str) -> list[_Load]:
-        return [one for one in self._loads.values() if not self._compares or one.cell.levels[HOST] == host]
+        return [load for load in self._loads.values() if not self._compares or load.cell.levels[HOST] == host]
 
     def request(self, host: str) -> dict[str, Any] | None:
         """What this host is to do next; None where it is to wait for others."""

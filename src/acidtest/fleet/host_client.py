@@ -162,7 +162,7 @@ def _clock(there: Callable[[], float]) -> Clock:
         theirs = there()
         heard = time.time()
         exchanges.append(Clock(theirs - (asked + heard) / 2, (heard - asked) / 2))
-    return min(exchanges, key=lambda one: one.error_s)
+    return min(exchanges, key=lambda exchange: exchange.error_s)
 
 
 def refuse_unlike(hosts: Iterable[Facts], rig_sha256: str) -> None:

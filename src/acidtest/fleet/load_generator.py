@@ -60,7 +60,7 @@ class Together:
         return Moment(said["at_ns"], said["clock_offset_s"], said["clock_error_s"])
 
     def others(self, limit_s: float) -> list[Brought]:
-        return [Brought.model_validate_json(one) for one in self._await("parts", limit_s)["parts"]]
+        return [Brought.model_validate_json(part) for part in self._await("parts", limit_s)["parts"]]
 
     def look(self) -> None:
         with suppress(queue.Empty):

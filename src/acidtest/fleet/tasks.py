@@ -49,7 +49,7 @@ def ask(run: str, home: str | None, request: str) -> str:
     """
     for other in [one for one, lab in _labs.items() if not lab.lives]:
         del _labs[other]
-    if busy := next((one for one in _labs if one != run), None):
+    if busy := next((lab for lab in _labs if lab != run), None):
         return json.dumps({"busy": busy})
     if run not in _labs:
         _labs[run] = _Lab(home)

@@ -99,8 +99,8 @@ class Set:
 
     def __init__(self, patterns: Iterable[Pattern[str]]) -> None:
         self._set = re2.Set.SearchSet()
-        for one in patterns:
-            self._set.Add(one.whole)
+        for pattern in patterns:
+            self._set.Add(pattern.whole)
         self._set.Compile()
 
     def within(self, text: str) -> frozenset[int]:

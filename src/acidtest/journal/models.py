@@ -251,17 +251,19 @@ class TableStatistics(Record):
     """One table, as the engine's own means count it; None where this engine has no such figure."""
 
     name: str  # lower case
-    records: int | None
-    record_bytes: float | None  # mean length as stored, without versions
-    versions: int | None  # older or dead ones that still take room
-    version_bytes: float | None  # their mean length
-    versions_max: int | None  # of one record
-    data_pages: int | None
+    records: int | None = None
+    record_bytes: float | None = None  # mean length as stored, without versions
+    versions: int | None = None  # older or dead ones that still take room
+    version_bytes: float | None = None  # their mean length
+    versions_max: int | None = None  # of one record
+    data_pages: int | None = None
     slots: int | None = None  # places for data pages in Firebird's pointer pages
     bytes: int  # of its data pages, with what is stored beside them (blobs, TOAST)
     index_bytes: int  # of its indexes, without the one that it is stored in
-    fill_percent: float | None  # of the data pages, mean, by whatever lies there
-    real_fill_percent: float | None  # what the live records fill of them, each with what the engine keeps beside it
+    fill_percent: float | None = None  # of the data pages, mean, by whatever lies there
+    real_fill_percent: float | None = (
+        None  # what the live records fill of them, each with what the engine keeps beside it
+    )
 
 
 class IndexStatistics(Record):
@@ -269,14 +271,14 @@ class IndexStatistics(Record):
 
     name: str  # lower case
     table: str
-    depth: int | None  # levels from the root to the leaves, both counted
-    keys: int | None
-    key_bytes: float | None  # mean, as stored, after prefix compression where the engine has it
-    duplicates: int | None  # keys that are equal to one before them
-    duplicates_max: int | None  # of one value
-    unique: int | None  # different values
+    depth: int | None = None  # levels from the root to the leaves, both counted
+    keys: int | None = None
+    key_bytes: float | None = None  # mean, as stored, after prefix compression where the engine has it
+    duplicates: int | None = None  # keys that are equal to one before them
+    duplicates_max: int | None = None  # of one value
+    unique: int | None = None  # different values
     bytes: int
-    fill_percent: float | None  # of the leaf pages, mean
+    fill_percent: float | None = None  # of the leaf pages, mean
 
 
 class Transactions(Record):
@@ -295,7 +297,7 @@ class DatabaseStatistics(Record):
     estimated: list[str] = []  # fields above that the engine samples instead of counting, with how: "records: ..."
     page_bytes: int
     bytes: int  # of the database's files
-    took_s: float  # to take them, timed reads and all
+    took_s: float = 0  # to take them, timed reads and all
     read_s_cold: float | None = None  # a full read by the engine's own means, file cache emptied before
     read_s_warm: float | None = None  # the same again, with what the engine's and the file cache then hold
     read_bytes: int | None = None  # that one such read goes through

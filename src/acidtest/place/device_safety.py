@@ -74,13 +74,13 @@ def admit(names: Sequence[str], erase: Collection[Path], show: Callable[[list[st
     """
     states = [look(name) for name in names]
     if states:
-        show([str(one) for one in states])
-    for one in states:
-        refuse(one, erase=one.device in erase)
-    for one in states:
-        if one.holds:
-            empty(one.device)
-            left = look(str(one.device))
+        show([str(state) for state in states])
+    for state in states:
+        refuse(state, erase=state.device in erase)
+    for state in states:
+        if state.holds:
+            empty(state.device)
+            left = look(str(state.device))
             if left.holds or left.used:
                 raise BadInput(f"{left}: could not be erased", "name another device")
 
@@ -105,12 +105,13 @@ def empty(device: Path) -> None:
 
 def labels(device: Path) -> set[str]:
     """Labels of the file systems on ``device``."""
-    return {str(one["label"]) for one in _signatures(device) if one.get("label")}
+    return {str(signature["label"]) for signature in _signatures(device) if signature.get("label")}
 
 
 def _holds(device: Path, block: Path) -> list[str]:
     contents = [
-        f'{one["type"]} "{one["label"]}"' if one.get("label") else str(one["type"]) for one in _signatures(device)
+        f'{signature["type"]} "{signature["label"]}"' if signature.get("label") else str(signature["type"])
+        for signature in _signatures(device)
     ]
     contents += [f"partition {entry.name}" for entry in sorted(block.iterdir()) if (entry / "partition").exists()]
     if not contents and _has_data(device):

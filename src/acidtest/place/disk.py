@@ -322,7 +322,7 @@ class DiskStorage(Storage):
 
 def faults_in_force(asked: Sequence[str], stats: DiskStats) -> list[SettingInForce]:
     """The faults asked for, beside those that the disk has; nothing of a disk that is to have and has none."""
-    wanted, has = ", ".join(asked), ", ".join(dict.fromkeys(one.fault for one in stats.faults))
+    wanted, has = ", ".join(asked), ", ".join(dict.fromkeys(fault.fault for fault in stats.faults))
     if not wanted and not has:
         return []
     return [compared("disk_faults", wanted, has, "disk")]

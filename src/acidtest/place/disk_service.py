@@ -455,5 +455,5 @@ def _is_locked(ledger: Path) -> bool:
 
 def words(record: Record, stats: DiskStats | None) -> str:
     """The drive, and what it does wrong now."""
-    wrong = [one.fault for one in stats.faults] if stats else []
+    wrong = [fault.fault for fault in stats.faults] if stats else []
     return ", ".join([*described(record.spec), *wrong])

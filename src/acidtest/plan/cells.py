@@ -135,7 +135,11 @@ def make(
         raise BadInput(f"{where}: no cell is left to run", "every combination is excluded: loosen [[exclude]]")
     _fold(crossed.combinations)
     maker = _Cells(experiment, where, found)
-    made = {name: cell for name, one in crossed.combinations.items() if (cell := maker.make(name, one)) is not None}
+    made = {
+        name: cell
+        for name, combination in crossed.combinations.items()
+        if (cell := maker.make(name, combination)) is not None
+    }
     if problems is None:
         found.check()
     seeds = {number: seed_of(experiment.seed, number) for number in range(1, experiment.repetitions + 1)}
@@ -273,7 +277,9 @@ def _matching(excludes: Sequence[Exclude], shown: Sequence[str]) -> set[Path]:
 
 def _fold(combinations: dict[str, _Combination]) -> None:
     """Leave out what differs from another combination in a level that does not reach it, and in nothing else."""
-    dashes = {name: tuple(one.levels.values()).count(NOT_APPLICABLE) for name, one in combinations.items()}
+    dashes = {
+        name: tuple(combination.levels.values()).count(NOT_APPLICABLE) for name, combination in combinations.items()
+    }
     if not any(dashes.values()):
         return
     kept: set[Hashable] = set()

@@ -166,10 +166,12 @@ class Shape:
                 classes = self.workload.classes
                 rate = self.sets.get("rate_per_s", self.workload.rate_per_s)
                 searched = self.crossing.experiment.search is not None
-                return searched or rate is not None or any(one.rate_per_s and not one.arrivals for one in classes)
+                return (
+                    searched or rate is not None or any(class_.rate_per_s and not class_.arrivals for class_ in classes)
+                )
             case "think_ms":
                 classes = self.workload.classes
-                return not classes or any(one.rate_per_s is None and one.think_ms is None for one in classes)
+                return not classes or any(class_.rate_per_s is None and class_.think_ms is None for class_ in classes)
             case "sleeping_in_transaction":
                 return not self.cut and bool(self.sets.get("sleeping_sessions", self.workload.sleeping_sessions))
             case "sample_engine":

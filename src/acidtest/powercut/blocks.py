@@ -48,7 +48,7 @@ class Seen:
 
     def kind_at(self, byte: int) -> str | None:
         """What the block with this byte of the disk is; None where it is in no file."""
-        position = bisect_right(self.extents, byte, key=lambda one: one.start) - 1
+        position = bisect_right(self.extents, byte, key=lambda extent: extent.start) - 1
         if position < 0 or byte >= self.extents[position].end:
             return None
         return self.extents[position].kind
@@ -74,7 +74,7 @@ def look(root: Path, filesystem: str, records: int, role: Callable[[str], str]) 
                 continue
             finally:
                 os.close(handle)
-    return Seen(records, sorted(found, key=lambda one: one.start))
+    return Seen(records, sorted(found, key=lambda extent: extent.start))
 
 
 def extents(path: Path) -> list[Extent]:

@@ -418,7 +418,7 @@ def refuse_storage(cell: Cell, is_program: bool, where: Path) -> None:
         raise BadInput(f"{what}: a disk without a timing cannot become slower", 'write disk = "sata-ssd", or another')
     aimed = "{block}" in failure.wrong.fault or "{files}" in failure.wrong.fault
     if aimed and not (place.filesystem in FILESYSTEMS and FILESYSTEMS[place.filesystem].tells_places):
-        tells = ", ".join(name for name, one in FILESYSTEMS.items() if one.tells_places)
+        tells = ", ".join(name for name, filesystem in FILESYSTEMS.items() if filesystem.tells_places)
         raise BadInput(f"{what}: {place.filesystem} does not tell where files lie on the disk", f"write one of {tells}")
 
 
@@ -433,7 +433,7 @@ def refuse_replication(cell: Cell, engine: Engine, where: Path) -> None:
             )
         return
     if not failure.replicated:
-        with_one = ", ".join(name for name, one in FAILURES.items() if one.replicated)
+        with_one = ", ".join(name for name, failure in FAILURES.items() if failure.replicated)
         raise BadInput(
             f"{where}: place.disk_failure {failure.name}: is not for a server with a replica",
             f"write one of {with_one}, or place.replication none",

@@ -156,7 +156,7 @@ class Exploration:
         """``line`` with those of its states that are not on the list; None where there are none, or of another load."""
         if line.load != self.load_sha256:
             return None
-        states = [one for one in line.states if self._known.get(one[0], -1) < one[1]]
+        states = [state for state in line.states if self._known.get(state[0], -1) < state[1]]
         return line.model_copy(update={"states": states}) if states else None
 
     def is_over(self, elapsed_s: float) -> bool:

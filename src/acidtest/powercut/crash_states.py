@@ -247,7 +247,7 @@ class Contents:
 def added_log10(logs: Sequence[float]) -> float:
     """The decimal logarithm of the sum of numbers, of each of which it is given."""
     most = max(logs)
-    return most + math.log10(sum(10 ** (one - most) for one in logs))
+    return most + math.log10(sum(10 ** (log - most) for log in logs))
 
 
 def _drawn(

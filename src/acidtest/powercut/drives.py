@@ -118,7 +118,7 @@ def announcement_of(cell: Cell, engine: Engine, evidence: CutEvidence) -> Announ
     if (by := of_failure(cell.place.disk_failure, evidence.replication)) is not None:
         return by
     settings = {name: spoken(value) for name, value in cell.settings.items()}
-    settings |= {one.name: one.in_force or one.asked or "" for one in evidence.settings}
+    settings |= {setting.name: setting.in_force or setting.asked or "" for setting in evidence.settings}
     place, asked = evidence.place, cell.place
     given_up = gives_up(
         drive_name(cell),

@@ -62,7 +62,7 @@ def of_evidence(evidence: CutEvidence) -> list[Notice]:
 
 def meets_full(notices: Iterable[Notice]) -> bool:
     """Whether somebody says that the file system is full."""
-    return any(FULL.search(one.said) for one in notices)
+    return any(FULL.search(notice.said) for notice in notices)
 
 
 def served(evidence: CutEvidence) -> Served:
@@ -71,7 +71,7 @@ def served(evidence: CutEvidence) -> Served:
         return "refused"
     if evidence.inspection_error is not None or evidence.checked is None:
         return "unknown"
-    if any(not one.holds for one in evidence.checked.conditions):
+    if any(not condition.holds for condition in evidence.checked.conditions):
         return "wrong"
     if evidence.fate is None:
         return "unknown" if evidence.is_numbered else "right"
@@ -93,7 +93,7 @@ def outcome(found: StorageFailure, evidence: CutEvidence, judgement: Judgement) 
     """What it comes to, and of ``unknown`` why."""
     if judgement.verdict == "unknown" or found.served == "unknown":
         return "unknown", "; ".join(judgement.reasons) or "what the engine serves could not be compared"
-    by = {one.by for one in found.notices}
+    by = {notice.by for notice in found.notices}
     if by - {"check", "fsck"}:
         return "noticed", ""
     if by:

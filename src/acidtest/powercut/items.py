@@ -90,7 +90,7 @@ class ItemLog(AcknowledgementLog):
 
     def to_keep(self, start: int) -> list[bytes]:
         self._look()
-        return [one.as_line() for one in self._log[start:]]
+        return [published.as_line() for published in self._log[start:]]
 
     def _look(self) -> None:
         while (known := len(self._log)) < len(self._lines):

@@ -138,7 +138,9 @@ def as_text(experiment: Experiment, cell: Cell, workload: WorkloadSpec, cuts: in
     tables = [Table("factors", tuple(Line(name, levels) for name, levels in factors.items()))]
     tables += [Table(f"workload.{_quoted(cell.workload_name)}", tuple(Line(key, one) for key, one in table.items()))]
     for family, settings in dumped.get("settings", {}).items():
-        tables.append(Table(f"settings.{_quoted(family)}", tuple(Line(key, one) for key, one in settings.items())))
+        tables.append(
+            Table(f"settings.{_quoted(family)}", tuple(Line(key, setting) for key, setting in settings.items()))
+        )
     tables.append(Table("place", tuple(Line(key, one) for key, one in dumped.get("place", {}).items())))
     for name, build in dumped.get("engines", {}).items():
         tables.append(Table(f"engines.{_quoted(name)}", tuple(Line(key, one) for key, one in build.items())))
@@ -185,7 +187,7 @@ def make_smaller(
         alone = with_workload(experiment, cell, workload, MOST)
         where = directories.setdefault(workload.model_dump_json(), out / "smaller" / str(len(directories) + 1))
         recordings = [one for one in cut(alone, where, cuts) if one.cut is not None]
-        losses = tuple(loss for one in recordings if (loss := loss_of(one)) is not None)
+        losses = tuple(loss for recording in recordings if (loss := loss_of(recording)) is not None)
         return Found(workload, losses, len(recordings))
 
     found = smallest(cell.workload, attempt, goes_on, tell)

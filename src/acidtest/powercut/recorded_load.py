@@ -146,7 +146,7 @@ def write(file: Path, trial: Trial, load: RecordedLoad, recording: Recording) ->
             "origin_ns": load.origin_ns,
             "acknowledged": [line.as_list() for line in load.acknowledged],
             "kinds": load.kinds,
-            "files": [(one.began - load.start, one.ended - load.start, one.sizes) for one in load.files],
+            "files": [(file.began - load.start, file.ended - load.start, file.sizes) for file in load.files],
             "broken_without_cut": trial.broken_without_cut,
             "blind_to_loss": trial.blind_to_loss,
             "size_bytes": disk_log.size_bytes(image),
@@ -219,7 +219,7 @@ def contents(load: RecordedLoad) -> Contents:
 def _marks(load: RecordedLoad) -> dict[tuple[int, int], int]:
     """By sector and write; 0 where the sector then holds what it held before the load."""
     size = load.sector_bytes
-    writes = [(number, one) for number, one in enumerate(load.records) if not one.is_flush]
+    writes = [(number, record) for number, record in enumerate(load.records) if not record.is_flush]
     loaded = [(number, one) for number, one in writes if number >= load.start]
     touched = {sector for _, one in loaded for sector in range(one.at // size, -(-(one.at + one.length) // size))}
     before = dict.fromkeys(touched, bytes(size))

@@ -113,7 +113,7 @@ class ReplicatedTrial(Trial):
         )
         ends = Ends(cables.PRIMARY, cables.REPLICA, cables.ARBITRATOR if self._mode.arbitrated else "")
         pair = self._pair = self._replication.pair(
-            self.engine, directory, of_replica, cell.settings, cell.durability, self._mode, ends
+            self.engine, (directory, of_replica), cell.settings, cell.durability, self._mode, ends
         )
         start_rig = partial(_rig_in, self.link.primary.network)
         self._subject = EngineSubject(cell, self.engine, pair.primary, self._ledger, start_rig=start_rig)

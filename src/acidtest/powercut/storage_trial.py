@@ -149,7 +149,7 @@ class StorageTrial(Trial):
             if "{files}" in wrong.fault and not files:
                 found.aimed_at = "no file of the database was written to"
                 return
-            ranges = [f"(range {one.start} {one.end})" for one in files]
+            ranges = [f"(range {file.start} {file.end})" for file in files]
             words = ranges[0] if len(ranges) == 1 else f"(or {' '.join(ranges)})"
             found.fault = wrong.fault.format(files=words, seed=cell.seed % (1 << 32))
             found.aimed_at = counted(len(files), "extent") + " of files that the load has written" if files else ""
@@ -217,7 +217,7 @@ class StorageTrial(Trial):
 
     def _struck(self) -> int:
         """How often the faults that the disk has now have struck."""
-        return sum(one.struck for one in self.place.stats().faults)
+        return sum(fault.struck for fault in self.place.stats().faults)
 
     def _stamps(self) -> dict[Path, int]:
         """When each file was written last."""
@@ -232,20 +232,20 @@ class StorageTrial(Trial):
             for path, stamp in self._stamps().items()
             if before.get(path) != stamp
             and role(str(path)) == "database"
-            and any(path.resolve().is_relative_to(one) for one in ours)
+            and any(path.resolve().is_relative_to(our) for our in ours)
         )
 
     def _extents(self, cell: Cell, before: dict[Path, int]) -> Sequence[blocks.Extent]:
         """Where on the disk they lie: the largest extents."""
         sync_filesystem(self.place.path)  # what is not allocated yet has no place
-        found = [one for path in self._written(cell, before) for one in blocks.extents(path)]
+        found = [extent for path in self._written(cell, before) for extent in blocks.extents(path)]
         return sorted(sorted(found, key=lambda one: one.start - one.end)[:EXTENTS_MAX], key=lambda one: one.start)
 
     def _target(self, cell: Cell, before: dict[Path, int]) -> Block | None:
         """A block, drawn by the seed, of one of these files; one that holds something."""
         sync_filesystem(self.place.path)
         lot = random.Random(f"{cell.seed}:block")
-        places = [(path, one) for path in self._written(cell, before) for one in blocks.extents(path)]
+        places = [(path, extent) for path in self._written(cell, before) for extent in blocks.extents(path)]
         sizes = [(one.end - one.start) // BLOCK for _, one in places]
         for _ in range(TRIES if sum(sizes) else 0):
             path, extent = lot.choices(places, weights=sizes)[0]

@@ -118,7 +118,7 @@ def _factors(
             base = f"{_found(answers)}: {usual_page} bytes, {_mb(cache * usual_page)}"
             held = {str(family.page_size): usual_page, family.cache.setting: cache}
             of_found = {f"{family.name}.{key}": value for key, value in held.items()}
-            others = [one for one in levels if not (isinstance(one, dict) and one["set"] == of_found)]
+            others = [level for level in levels if not (isinstance(level, dict) and level["set"] == of_found)]
             levels = [{"name": base, "set": of_found}, *others]
         return [Line(BOTH, levels, said)], {BOTH: base}
     setting = f"{family.name}.{family.cache.setting}"

@@ -62,7 +62,9 @@ def shared(answers: Answers) -> tuple[str, ...]:
 
 def breaking(engines: Sequence[Chosen]) -> dict[str, list[str]]:
     """By level, weakest first, the engines whose database may break there, as the level alone sets them."""
-    by_level = {name: [one.id for one in engines if name in one.levels and _breaks(one, name)] for name in LEVELS}
+    by_level = {
+        name: [engine.id for engine in engines if name in engine.levels and _breaks(engine, name)] for name in LEVELS
+    }
     return {name: ids for name, ids in by_level.items() if ids}
 
 

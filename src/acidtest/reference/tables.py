@@ -276,7 +276,7 @@ def _allowed(field: FieldInfo) -> tuple[Allowed, ...]:
 def _without_none(annotation: Any) -> list[Any]:
     if typing.get_origin(annotation) in (typing.Literal, dict, list):
         return [annotation]
-    return [one for one in typing.get_args(annotation) or (annotation,) if one is not NoneType]
+    return [argument for argument in typing.get_args(annotation) or (annotation,) if argument is not NoneType]
 
 
 def _type(annotation: Any) -> str:

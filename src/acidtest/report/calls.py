@@ -254,7 +254,7 @@ def _of_another(line: ObservedLine, typical: TypicalCommit) -> bool:
     if line.layer not in ("block", "file_system") or line.own:
         return False
     name = line.who.partition(" ")[0]
-    engine = {one.who for one in typical.lines if one.layer == "call" or one.own}
+    engine = {line.who for line in typical.lines if line.layer == "call" or line.own}
     return line.who not in engine and not name.startswith(KERNELS)
 
 

@@ -178,11 +178,11 @@ def _repetitions(
 def load(table: Table, looks: Looks) -> Chart | None:
     """Rows a second over the time of each load, as far as it took some seconds."""
     points = {
-        id(one): [(at.at_s, at.rows / at.length_s) for at in one.loaded.series if at.length_s > 0.2]
-        for one in table.loads
+        id(load): [(at.at_s, at.rows / at.length_s) for at in load.loaded.series if at.length_s > 0.2]
+        for load in table.loads
     }
-    lasted = [one for one in table.loads if len(points[id(one)]) >= POINTS_MIN]
-    short = [one.label for one in table.loads if len(points[id(one)]) < POINTS_MIN]
+    lasted = [load for load in table.loads if len(points[id(load)]) >= POINTS_MIN]
+    short = [load.label for load in table.loads if len(points[id(load)]) < POINTS_MIN]
     few = not_drawn("Without a curve", short, f"loaded in fewer than {POINTS_MIN} seconds")
 
     def drawn(one: Line | Load) -> list[Curve]:

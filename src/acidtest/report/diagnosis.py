@@ -87,7 +87,9 @@ class Report:
 
     @property
     def bad(self) -> list[Recording]:
-        return [one for one in self.journal.recordings if one.status != "done"] if self.journal else []
+        return (
+            [recording for recording in self.journal.recordings if recording.status != "done"] if self.journal else []
+        )
 
     @property
     def failed(self) -> bool:
@@ -100,7 +102,10 @@ class Report:
         flushes_not = self.probe is not None and self.probe.judgement.verdict == "does not flush"
         invalid = any(one.status == "invalid" for one in self.bad)
         return (
-            bool(self.answer.severe) or flushes_not or invalid or any(one["severity"] == "invalid" for one in findings)
+            bool(self.answer.severe)
+            or flushes_not
+            or invalid
+            or any(finding["severity"] == "invalid" for finding in findings)
         )
 
     @property
@@ -115,7 +120,7 @@ class Report:
         return {
             "answer": answer.headline,
             "severe": list(answer.severe),
-            "bottlenecks": [asdict(one) for one in answer.bottlenecks],
+            "bottlenecks": [asdict(bottleneck) for bottleneck in answer.bottlenecks],
             "shown": [
                 {
                     "text": one.text,
@@ -124,14 +129,14 @@ class Report:
                 }
                 for one in self.shown
             ],
-            "not_looked_at": [one.model_dump() for one in self.not_looked],
+            "not_looked_at": [not_looked.model_dump() for not_looked in self.not_looked],
             "failed_cells": [{"cell": one.cell, "status": one.status, "reason": one.reason} for one in self.bad],
             "next": held.next.model_dump() if held.next else None,
             "machine": held.machine.model_dump(),
-            "doubts": [one.model_dump() for one in held.doubts],
+            "doubts": [doubt.model_dump() for doubt in held.doubts],
             "processor": held.processor.model_dump() if held.processor else None,
             "place": held.place.model_dump() if held.place else None,
-            "layers": [one.model_dump() for one in held.layers],
+            "layers": [layer.model_dump() for layer in held.layers],
             "database": held.database.model_dump() if held.database else None,
             "audited": held.audited.model_dump() if held.audited else None,
             "inside": held.inside.model_dump() if held.inside else None,
@@ -154,17 +159,17 @@ def figures_of(diagnosis: Diagnosis, probe: ProbeRecording | None, journal: Jour
     """What of the recordings is judged."""
     place, audited = diagnosis.place, diagnosis.audited
     storage = None
-    disks = {one.rotational for one in diagnosis.layers if one.kind == "disk"}
+    disks = {layer.rotational for layer in diagnosis.layers if layer.kind == "disk"}
     if place is not None:
         storage = Storage(
             filesystem=place.filesystem,
             mount_options=tuple(place.mount_options.split(",")),
             free_bytes=place.free_bytes,
             all_bytes=diagnosis.place_bytes,
-            devices=tuple(one.kind for one in diagnosis.layers if one.kind != "file system"),
+            devices=tuple(layer.kind for layer in diagnosis.layers if layer.kind != "file system"),
             rotational=disks.pop() if len(disks) == 1 else "",
         )
-    log_looked = audited is not None and not any(one.what == LOG for one in diagnosis.not_looked)
+    log_looked = audited is not None and not any(not_looked.what == LOG for not_looked in diagnosis.not_looked)
     return Figures(
         sizes=Sizes(
             memory=diagnosis.machine.memory_bytes,
@@ -176,7 +181,7 @@ def figures_of(diagnosis: Diagnosis, probe: ProbeRecording | None, journal: Jour
         probed=_probed(probe) if probe else None,
         ran=_ran(journal) if journal else (),
         log=[_logged(one) for one in audited.log] if audited and log_looked else None,
-        inside=[one for one in diagnosis.inside.findings if one not in diagnosis.inside.safety]
+        inside=[finding for finding in diagnosis.inside.findings if finding not in diagnosis.inside.safety]
         if diagnosis.inside
         else None,
         severe=_severe(diagnosis, probe),
@@ -226,7 +231,7 @@ def _logged(one: Logged) -> str:
 
 def _why(diagnosis: Diagnosis) -> dict[Name, str]:
     """Why a bottleneck was not looked at, of what was not."""
-    said = {one.what: one.why for one in diagnosis.not_looked}
+    said = {not_looked.what: not_looked.why for not_looked in diagnosis.not_looked}
 
     def first(*parts: str) -> str:
         why = next((said[part] for part in parts if part in said), "no figure of it was taken")
@@ -249,7 +254,7 @@ def _why(diagnosis: Diagnosis) -> dict[Name, str]:
 def _probed(probe: ProbeRecording) -> Probed:
     def of(pattern: ProbePattern) -> int | None:
         steps = ((row.method, row.pattern, row.writers) for row in probe.rows)
-        return next((n for n, one in enumerate(steps) if one == (FLUSH_METHOD, pattern, 1)), None)
+        return next((n for n, step in enumerate(steps) if step == (FLUSH_METHOD, pattern, 1)), None)
 
     overwrite, append = of("overwrite"), of("append")
     timed = probe.of(overwrite) if overwrite is not None else []
@@ -279,7 +284,7 @@ def _ran(journal: Journal) -> list[Ran]:
                 configuration=row.levels.get("configuration", REFERENCE),
                 level=row.first.durability,
                 rates=row.goodput_per_s,
-                commit_us=[percentile_ns(one.latency, 0.5) / 1000 for one in results if one.latency.count],
+                commit_us=[percentile_ns(result.latency, 0.5) / 1000 for result in results if result.latency.count],
                 flushes=flushes if len(flushes) == len(results) else (),
                 at_work=at_work if len(at_work) == len(results) else (),
                 database=max((one.database_bytes for one in row.done), default=0) or None,
@@ -290,11 +295,11 @@ def _ran(journal: Journal) -> list[Ran]:
 
 def _cache_bytes(journal: Journal | None) -> int | None:
     """Of the engine's own page cache, as it was in force under the configuration that was found."""
-    done = [one for one in journal.recordings if one.result is not None] if journal else []
+    done = [recording for recording in journal.recordings if recording.result is not None] if journal else []
     found = [one for one in done if not is_reference(one.levels.get("configuration", REFERENCE))] or done
     if not found or found[0].engine is None or (family := of_engine(found[0].engine.id)) is None:
         return None
-    force = {one.name: one.in_force or "" for one in found[0].settings}
+    force = {setting.name: setting.in_force or "" for setting in found[0].settings}
     value, page = force.get(family.cache.setting, ""), force.get("page_size", "")
     unit = family.cache.unit_bytes or (int(page) if page.isdecimal() else 0)
     return int(value) * unit or None if value.isdecimal() else None
@@ -349,8 +354,8 @@ def print_report(results: Report, console: Console) -> None:
     console.print(Text(f"Diagnosis of {results.subject}", style="bold"), soft_wrap=True)
     console.print(Text(results.answer.headline, style="bold red" if results.answer.severe else "bold"))
     console.print()
-    for one in results.answer.bottlenecks:
-        _print_bottleneck(one, console)
+    for bottleneck in results.answer.bottlenecks:
+        _print_bottleneck(bottleneck, console)
     _heading(console, "What is shown")
     for shown in results.shown:
         if not shown.verdict:  # what has one stands among the figures of the configuration
@@ -385,7 +390,7 @@ def where(results: Report) -> list[str]:
         free = f"{held.place.free_bytes / 1e9:.1f} GB free"
         of = f" of {held.place_bytes / 1e9:.1f}" if held.place_bytes else ""
         lines.append(f"place: {harmless(held.place.path)}, {free}{of}")
-    lines += [f"beneath: {harmless(probe_report.layer_text(one, flush_us))}" for one in held.layers]
+    lines += [f"beneath: {harmless(probe_report.layer_text(layer, flush_us))}" for layer in held.layers]
     if held.database:
         size = f", {held.database.bytes / 1e6:,.3g} MB" if held.database.bytes is not None else ""
         version = f" {held.database.version}" if held.database.version else ""
@@ -393,10 +398,10 @@ def where(results: Report) -> list[str]:
         lines.append(f"database: {held.database.family}{version}{size}{facts}")
     if held.inside:
         lines.append(f"looked into: {harmless(held.inside.looked_at)}")
-        lines += [f"note: {harmless(one)}" for one in held.inside.notes]
+        lines += [f"note: {harmless(note)}" for note in held.inside.notes]
         said = tuple(held.inside.severe.values())  # which stands at the top, with what to do
         lines += [f"safety: {harmless(one)}" for one in held.inside.safety if not one.startswith(said)]
-    return [*lines, *(f"doubtful: {one.what}: {harmless(one.detail)}" for one in held.doubts)]
+    return [*lines, *(f"doubtful: {doubt.what}: {harmless(doubt.detail)}" for doubt in held.doubts)]
 
 
 def written(settings: Mapping[str, Scalar]) -> str:
@@ -428,10 +433,11 @@ def _print_audited(results: Report, console: Console) -> None:
     audited = results.diagnosis.audited
     assert audited is not None
     _heading(console, f"Settings found in {harmless(audited.directory)}")
-    for one in audited.settings[:SETTINGS_MAX]:
+    for setting in audited.settings[:SETTINGS_MAX]:
         _line(
             console,
-            f"{harmless(one.name)} = {harmless(one.value)}  ({harmless(one.at)}) → {harmless(settings_told(one))}",
+            f"{harmless(setting.name)} = {harmless(setting.value)}  ({harmless(setting.at)}) → "
+            f"{harmless(settings_told(setting))}",
         )
     if len(audited.settings) > SETTINGS_MAX:
         _line(console, f"and {len(audited.settings) - SETTINGS_MAX:,} more (--json has all)", style="dim")
@@ -449,7 +455,7 @@ def _print_audited(results: Report, console: Console) -> None:
 
 
 def not_understood(lines: Sequence[str], most: int = 8) -> list[str]:
-    shown = [f"not understood: {one}" for one in lines[:most]]
+    shown = [f"not understood: {line}" for line in lines[:most]]
     return [*shown, *([f"and {len(lines) - most:,} more not understood (--json has all)"] if len(lines) > most else [])]
 
 

@@ -28,10 +28,10 @@ class Drawn:
 
 def drawn(ratios: list[Summary]) -> list[Drawn | None]:
     """All on one axis, which holds the one and all intervals."""
-    held = [one for one in ratios if one.median and one.median > 0]
+    held = [ratio for ratio in ratios if ratio.median and ratio.median > 0]
     values = [1.0]
-    for one in held:
-        values += [one.median or 1.0, *([one.interval.low, one.interval.high] if one.interval else [])]
+    for ratio in held:
+        values += [ratio.median or 1.0, *([ratio.interval.low, ratio.interval.high] if ratio.interval else [])]
     least, most = min(value for value in values if value > 0), max(values)
     least, most = least / 1.2, most * 1.2
 
@@ -40,26 +40,28 @@ def drawn(ratios: list[Summary]) -> list[Drawn | None]:
 
     return [
         Drawn(
-            at(one.interval.low if one.interval else one.median),
-            at(one.median),
-            at(one.interval.high if one.interval else one.median),
+            at(ratio.interval.low if ratio.interval else ratio.median),
+            at(ratio.median),
+            at(ratio.interval.high if ratio.interval else ratio.median),
             at(1.0),
         )
-        if one.median and one.median > 0
+        if ratio.median and ratio.median > 0
         else None
-        for one in ratios
+        for ratio in ratios
     ]
 
 
 def write_page(results: Report, path: Path) -> None:
     """Write the page to ``path``, whole or not at all. Raises OSError."""
     held, answer = results.diagnosis, results.answer
-    findings = sorted(held.audited.findings, key=lambda one: SEVERITIES.index(one["severity"])) if held.audited else []
+    findings = (
+        sorted(held.audited.findings, key=lambda finding: SEVERITIES.index(finding["severity"])) if held.audited else []
+    )
     page = templates().get_template("diagnosis.html.j2")
     html = page.render(
         title=f"Diagnosis of {results.subject}",
         answer=answer,
-        standings=[(one, len(answer.of(one))) for one in STANDINGS if answer.of(one)],
+        standings=[(standing, len(answer.of(standing))) for standing in STANDINGS if answer.of(standing)],
         shown=results.shown,
         compared=list(zip(answer.compared, drawn([one.ratio for one in answer.compared]), strict=True)),
         share=answer.flush_share,

@@ -95,16 +95,16 @@ def as_json(recording: ProbeRecording) -> dict[str, Any]:
         "repetitions": recording.repetitions,
         "accesses": [
             {
-                "name": one.name,
-                "pattern": one.step.pattern,
-                "block_bytes": one.step.block_bytes,
-                "queue": one.step.writers,
-                "past_mb_per_s": summary_json(one.past),
-                "through_mb_per_s": summary_json(one.through),
-                "through_over_past": summary_json(one.absorbed) if one.absorbed else None,
-                "past_us": {"p50": one.past_us_p50, "p99": one.past_us_p99},
-                "refused": one.refused,
+                "name": access.name,
+                "pattern": access.step.pattern,
+                "block_bytes": access.step.block_bytes,
+                "queue": access.step.writers,
+                "past_mb_per_s": summary_json(access.past),
+                "through_mb_per_s": summary_json(access.through),
+                "through_over_past": summary_json(access.absorbed) if access.absorbed else None,
+                "past_us": {"p50": access.past_us_p50, "p99": access.past_us_p99},
+                "refused": access.refused,
             }
-            for one in accesses(recording)
+            for access in accesses(recording)
         ],
     }

@@ -174,7 +174,7 @@ SIZES = Group(
     lambda recording: {"": recording.sizes} if recording.sizes and recording.result else {},
     (
         Column("database_bytes_max", COUNT, "bytes", "the most that tables and indexes took during the measurement",
-               lambda sizes: max(one.database_bytes for one in sizes.samples)),
+               lambda sizes: max(sample.database_bytes for sample in sizes.samples)),
         Column("log_bytes_max", COUNT, "bytes", "the most that the engine's log took during the measurement",
                lambda sizes: max((size for _, size in log_curve(sizes)), default=None)),
     ),
@@ -195,7 +195,9 @@ KINDS = Group(
 )  # fmt: skip
 ENGINE_COUNTS = Group(
     "Of each of the engine's own counters, where it was asked for them",
-    lambda recording: {one.name: one for one in recording.engine_counts.counters} if recording.engine_counts else {},
+    lambda recording: (
+        {counter.name: counter for counter in recording.engine_counts.counters} if recording.engine_counts else {}
+    ),
     (
         _of(f"engine_{NAME}", COUNT, "", f"{NAME} of the terminals' sessions, by the engine's own count", "sessions"),
         _of(f"engine_{NAME}_database", COUNT, "", f"{NAME} in the whole database, by the engine's own count",
@@ -315,7 +317,7 @@ def columns(journal: Journal) -> list[Filled]:
     """The columns of ``journal``, with a value for each recording."""
     found = []
     for group in GROUPS:
-        parts = [group.parts(one) for one in journal.recordings]
+        parts = [group.parts(recording) for recording in journal.recordings]
         for name in dict.fromkeys(name for of in parts for name in of):
             for column in group.columns:
                 values = [column.value(of[name]) if name in of else None for of in parts]
@@ -353,8 +355,8 @@ def to_parquet(journal: Journal, path: Path) -> None:
 def as_json(journal: Journal) -> dict[str, Any]:
     return {
         "columns": [
-            {"name": one.name, "type": str(one.type), "unit": one.unit or None, "description": one.says}
-            for one in columns(journal)
+            {"name": column.name, "type": str(column.type), "unit": column.unit or None, "description": column.says}
+            for column in columns(journal)
         ]
     }
 

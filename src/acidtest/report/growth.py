@@ -208,7 +208,7 @@ class Growth:
 def growth(series: Sequence[Series], predict: Sequence[int | float] = ()) -> Growth:
     """Analyse each, and predict the rates at ``predict``, sizes in bytes."""
     first, *others = series
-    ratios = [(one.name, tuple(compare(one, first))) for one in others if one.points and first.points]
+    ratios = [(other.name, tuple(compare(other, first))) for other in others if other.points and first.points]
     return Growth(
         tuple(_concluded(one, predict) for one in series),
         tuple((name, of) for name, of in ratios if of),
@@ -264,7 +264,7 @@ def _score_json(score: Score) -> dict[str, Any]:
         "coverage": score.coverage and asdict(score.coverage),
         "median_error": score.error,
         "median_width": score.width,
-        "forecasts": [asdict(one) | {"holds": one.holds} for one in score.forecasts],
+        "forecasts": [asdict(forecast) | {"holds": forecast.holds} for forecast in score.forecasts],
     }
 
 

@@ -81,7 +81,7 @@ def _legend(growth: Growth, looks: Looks, *, dashes: bool = True) -> tuple[Keys,
 
 
 def _of(series: Sequence[Concluded], rows: Sequence[Row]) -> list[Row]:
-    names = {one.name for one in series}
+    names = {concluded.name for concluded in series}
     return [row for row in rows if row["row"] in names]
 
 
@@ -278,7 +278,7 @@ def _landmarks(growth: Growth, unit: tuple[float, str], x: Spec) -> list[Spec]:
     low, high = x["scale"]["domain"]
     placed: list[Row] = [
         {"size": mark.bytes / unit[0], "letter": mark.letter, "words": mark.words, "height": 6 + 13 * (n % 3)}
-        for n, mark in enumerate(one for one in marks(growth) if low <= one.bytes / unit[0] <= high)
+        for n, mark in enumerate(mark for mark in marks(growth) if low <= mark.bytes / unit[0] <= high)
     ]
     tip = vega.tooltip("words")
     height = {"field": "height", "type": "quantitative", "scale": None}

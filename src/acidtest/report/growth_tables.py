@@ -68,7 +68,7 @@ def in_terminal(rows: Sequence[RecordedSize]) -> list[Column]:
 
 def forecasts(growth: Growth) -> Table:
     made = ((growth.held_out, "before it was loaded"), (growth.looked_back, "looking back, from smaller sizes"))
-    return Table(FORECASTS, [(one, when) for score, when in made for one in score.forecasts], "forecasts")
+    return Table(FORECASTS, [(forecast, when) for score, when in made for forecast in score.forecasts], "forecasts")
 
 
 FORECASTS = (
@@ -170,7 +170,7 @@ def _model_columns(predictions: Sequence[Prediction], answer: GrowthAnswer) -> l
         Column("model", figure("name", str), right=False),
         Column("error of its forecasts", _error),
         Column("plausible", lambda model: "yes" if model.plausible else "no", right=False),
-        *(at(one.bytes) for one in predictions if one.rate is not None),
+        *(at(prediction.bytes) for prediction in predictions if prediction.rate is not None),
         Column("supposes", figure("fit.curve.supposes", str), right=False, drop=1),
     ]
 

@@ -127,7 +127,9 @@ def print_inspection(inspected: Inspected, console: Console) -> None:
     if inspected.statistics is not None:
         tables = tables_of(inspected.statistics)
         _print_parts("table", tables.tables, tables.table_columns, console)
-        sized = [one for one in tables.index_columns if one.head != "MB" or any(row.bytes for row in tables.indexes)]
+        sized = [
+            column for column in tables.index_columns if column.head != "MB" or any(row.bytes for row in tables.indexes)
+        ]
         _print_parts("index", tables.indexes, sized, console)
         _say(f"By {inspected.statistics.source}, in {inspected.statistics.took_s:.1f} s.", console)
     elif inspected.statistics_said:

@@ -129,7 +129,7 @@ class Looks:
 
     def __init__(self, factors: Mapping[str, Sequence[str]]) -> None:
         """``factors`` as a journal's header has them, with all levels in their order."""
-        held = {factor: [one for one in levels if one != NOT_APPLICABLE] for factor, levels in factors.items()}
+        held = {factor: [level for level in levels if level != NOT_APPLICABLE] for factor, levels in factors.items()}
         self._of = {factor: _of_factor(factor, levels) for factor, levels in held.items()}
         varied = {f: len(levels) for f, levels in held.items() if len(levels) > 1 and f not in ("workload", SIZE)}
         coloured = _coloured(varied)

@@ -18,7 +18,7 @@ EXPLAINED = (
 
 def varied(found: Sequence[Omission]) -> list[str]:
     """Factors in which they differ; the engine where there are none."""
-    factors = [f for f in found[0].levels if len({one.levels.get(f) for one in found}) > 1] if found else []
+    factors = [f for f in found[0].levels if len({omission.levels.get(f) for omission in found}) > 1] if found else []
     return factors or ["engine"]
 
 
@@ -50,7 +50,7 @@ def table(found: Sequence[Omission]) -> Table:
 
 def answers(found: Sequence[Omission]) -> list[str]:
     """What each engine's users wait, and what of it a closed loop shows, of pairs that are the same load."""
-    same = [one for one in found if one.is_same_load and one.hidden(0.99) is not None]
+    same = [omission for omission in found if omission.is_same_load and omission.hidden(0.99) is not None]
     each = [
         f"{', '.join(one.levels[factor] for factor in varied(found))}: {number(one.response[1].value_ms)} ms, of which "
         f"a closed loop shows {number(one.closed_loop[1].value_ms)} ms"
@@ -61,10 +61,11 @@ def answers(found: Sequence[Omission]) -> list[str]:
 
 def _notes(found: Sequence[Omission]) -> list[str]:
     return [
-        f"{', '.join(one.levels[factor] for factor in varied(found))}: the closed loop came to "
-        f"{number(one.closed_per_s)} a second and the open one to {number(one.open_per_s)}: these are two loads."
-        for one in found
-        if not one.is_same_load
+        f"{', '.join(omission.levels[factor] for factor in varied(found))}: the closed loop came to "
+        f"{number(omission.closed_per_s)} a second and the open one to {number(omission.open_per_s)}: "
+        "these are two loads."
+        for omission in found
+        if not omission.is_same_load
     ]
 
 

@@ -94,7 +94,9 @@ def fill(
         title=header.title,
         header=header,
         plots=plots,
-        plots_json=_script({name: [panel.spec for panel in one.panels] for name, one in plots.items() if one.panels}),
+        plots_json=_script(
+            {name: [panel.spec for panel in plot.panels] for name, plot in plots.items() if plot.panels}
+        ),
         plots_config=_script(CONFIG),
         library=_library(),
         storage=_storage([r for r in recordings if r.status != "failed"], place_notes),
@@ -179,7 +181,7 @@ def plots(results: Results) -> dict[str, Chart]:
             plots[f"{kind}-{position}"] = draw(table, looks)
         for number_, grid in enumerate(table.grids):
             plots[f"grid-{position}-{number_}"] = charts.grid(grid, bool(results.base), table.counted, looks)
-    return {name: one for name, one in plots.items() if one is not None}
+    return {name: plot for name, plot in plots.items() if plot is not None}
 
 
 @cache
@@ -215,7 +217,7 @@ def _keep(path: Path, content: bytes) -> None:
 
 
 def _distinct(descriptions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return list({json.dumps(one, sort_keys=True): one for one in descriptions}.values())
+    return list({json.dumps(description, sort_keys=True): description for description in descriptions}.values())
 
 
 def _storage(recordings: list[Recording], notes_of: Callable[[PlaceFacts], Sequence[int]]) -> dict[str, Any]:

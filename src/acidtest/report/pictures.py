@@ -51,12 +51,14 @@ class Picture:
 
 def write_svg(pictures: Sequence[Picture], directory: Path, base: str) -> list[Path]:
     """One file a chart. Raises OSError."""
-    return [_write(directory / f"{one.name}.svg", svg(one.specification(base)).encode()) for one in pictures]
+    return [
+        _write(directory / f"{picture.name}.svg", svg(picture.specification(base)).encode()) for picture in pictures
+    ]
 
 
 def write_png(pictures: Sequence[Picture], directory: Path, base: str) -> list[Path]:
     """One file a chart, black on white. Raises OSError."""
-    return [_write(directory / f"{one.name}.png", _png(one.specification(base))) for one in pictures]
+    return [_write(directory / f"{picture.name}.png", _png(picture.specification(base))) for picture in pictures]
 
 
 def _png(spec: Spec) -> bytes:

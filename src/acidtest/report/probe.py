@@ -51,7 +51,7 @@ class Report:
     @property
     def flush_us(self) -> float | None:
         """The time of one flush alone, by fdatasync after an overwrite; None where it was not measured."""
-        steps = {(one.step.method, one.step.pattern, one.step.writers): one.flush_us for one in self.lines}
+        steps = {(line.step.method, line.step.pattern, line.step.writers): line.flush_us for line in self.lines}
         return steps.get(("fdatasync", "overwrite", 1))
 
     def as_json(self) -> dict[str, Any]:

@@ -99,5 +99,5 @@ def _facts(recording: ProbeRecording, diagnosis: Diagnosis | None) -> dict[str, 
         facts["database, bytes"] = f"{database.bytes:,}" if database.bytes is not None else "–"
         facts |= {f"database, {name}": str(value) for name, value in database.facts.items()}
     if audited := diagnosis.audited:
-        facts |= {f"setting {one.name}": one.value for one in audited.settings}
+        facts |= {f"setting {setting.name}": setting.value for setting in audited.settings}
     return facts

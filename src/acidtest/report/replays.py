@@ -55,9 +55,9 @@ def table(lines: Sequence[Line]) -> Table:
 def _differences(replays: Replays) -> list[str]:
     """What came to something else than in the log, one sentence each."""
     shown = [
-        f"{harmless(one.place, 200)}: the log has {harmless(one.logged, 200)}, the replay "
-        f"{harmless(one.replayed, 300)}: {harmless(one.statement, 200)}"
-        for one in replays.differences[:DIFFERENCES_SHOWN]
+        f"{harmless(difference.place, 200)}: the log has {harmless(difference.logged, 200)}, the replay "
+        f"{harmless(difference.replayed, 300)}: {harmless(difference.statement, 200)}"
+        for difference in replays.differences[:DIFFERENCES_SHOWN]
     ]
     if refused := replays.counts["sessions_refused"]:
         shown.append(f"{counted(refused, 'session')} could not be opened at its time.")
@@ -71,4 +71,4 @@ def as_json(replays: Replays | None) -> dict[str, Any] | None:
         f"statement_{name}_ms": {"p50": of.p50.value_ms, "p99": of.p99.value_ms}
         for name, of in (("latency", replays.latency), ("service", replays.service), ("logged", replays.logged))
     }
-    return {**replays.counts, **times, "differences": [one.model_dump() for one in replays.differences]}
+    return {**replays.counts, **times, "differences": [difference.model_dump() for difference in replays.differences]}

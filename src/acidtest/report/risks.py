@@ -53,16 +53,16 @@ def sentence(one: LevelRisk) -> str:
 
 def cuts_text(cuts: Sequence[Survival]) -> str:
     """``Power cuts: 3 of 3 survived``; where combinations came to different verdicts, each by its other levels."""
-    if len({one.verdict for one in cuts}) > 1 and (names := _names(cuts)):
-        return f"Power cuts: {'; '.join(f'{name} {_tally([one])}' for name, one in zip(names, cuts, strict=True))}."
+    if len({cut.verdict for cut in cuts}) > 1 and (names := _names(cuts)):
+        return f"Power cuts: {'; '.join(f'{name} {_tally([cut])}' for name, cut in zip(names, cuts, strict=True))}."
     return f"Power cuts: {_tally(cuts)}."
 
 
 def _tally(cuts: Sequence[Survival]) -> str:
-    survived, made = sum(one.survived for one in cuts), sum(one.cuts for one in cuts)
-    worst = [one.lost_commits_worst for one in cuts if one.lost]
+    survived, made = sum(cut.survived for cut in cuts), sum(cut.cuts for cut in cuts)
+    worst = [cut.lost_commits_worst for cut in cuts if cut.lost]
     known = [lost for lost in worst if lost]
-    held = sum(one.held for one in cuts)
+    held = sum(cut.held for cut in cuts)
     tally = (
         f"conditions held in {held:,} of {made:,}, no commit looked for"
         if held
@@ -70,12 +70,12 @@ def _tally(cuts: Sequence[Survival]) -> str:
     )
     if known:
         tally += f", at worst {max(known):,} lost"
-    return tally if not any(one.unknown for one in cuts) else f"{tally}, {sum(one.unknown for one in cuts):,} unknown"
+    return tally if not any(cut.unknown for cut in cuts) else f"{tally}, {sum(cut.unknown for cut in cuts):,} unknown"
 
 
 def _names(cuts: Sequence[Survival]) -> list[str]:
-    factors = [name for name in cuts[0].levels if len({one.levels.get(name) for one in cuts}) > 1]
-    return [levels_text(one.levels, factors) for one in cuts]
+    factors = [name for name in cuts[0].levels if len({cut.levels.get(name) for cut in cuts}) > 1]
+    return [levels_text(cut.levels, factors) for cut in cuts]
 
 
 def as_json(one: LevelRisk) -> dict[str, Any]:

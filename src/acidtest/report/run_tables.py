@@ -74,7 +74,7 @@ def measured(results: Results, of: Measured) -> Table:
     if not operated:  # of operations there are few, and each stands there in seconds
         if any(line.seconds is not None for line in lines):
             columns.append(Column("run s", figure("seconds"), drop=7, only="terminal"))
-        names = [one.name for one in lines[0].percentiles]
+        names = [percentile.name for percentile in lines[0].percentiles]
         dropped = {0: 4, 2: 2, len(names) - 1: 6}
         columns += [latency(place, name, dropped.get(place, 0)) for place, name in enumerate(names)]
         sized = _size_columns(lines, database=of.growth is None)
@@ -93,7 +93,7 @@ def measured(results: Results, of: Measured) -> Table:
 
 def growing(results: Results, of: Measured) -> Table:
     """The same of databases that grow, with each one's size and load."""
-    at = {id(one.row): one for one in of.growth.sizes} if of.growth else {}
+    at = {id(size.row): size for size in of.growth.sizes} if of.growth else {}
     table = measured(results, of)
     here = next(n for n, column in enumerate(table.columns) if column.head == f"{of.counted}/s")
 

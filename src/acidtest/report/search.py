@@ -124,7 +124,7 @@ class SearchResults:
         """Beside verdicts that name no winner: which difference from the base these steps would have shown."""
         said = []
         ratios = {
-            verdict: [one.relative.smallest_ratio for one in self.lines if one.verdict == verdict and one.relative]
+            verdict: [line.relative.smallest_ratio for line in self.lines if line.verdict == verdict and line.relative]
             for verdict in ("no difference shown", "cannot tell")
         }
         if none := [ratio for ratio in ratios["no difference shown"] if ratio is not None]:
@@ -153,7 +153,7 @@ class SearchResults:
             "limit": self.limit,
             "base": dict(self.base),
             "searches": [_line_json(line) for line in self.lines],
-            "findings": [one.as_json() for one in self.findings],
+            "findings": [finding.as_json() for finding in self.findings],
             "not_checked": [one.as_json() for one in self.unchecked],
             "not_ended": self.missing,
             "damaged": [one.model_dump() for one in self.journal.damaged],
@@ -177,7 +177,7 @@ def results(
 
 
 def _base(search: Search, among: Sequence[Search], base: Mapping[str, str]) -> Search | None:
-    by_row = [(judge.row_of(one), one) for one in among]
+    by_row = [(judge.row_of(search), search) for search in among]
     mine = next(row for row, one in by_row if one is search)
     chosen = base_of(mine, [row for row, _ in by_row], base)
     return next((one for row, one in by_row if row is chosen), None)

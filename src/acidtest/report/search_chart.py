@@ -31,7 +31,7 @@ def load(found: SearchResults) -> Chart | None:
     panels = tuple(Panel(line.label if len(lines) > 1 else "", _panel(line, found)) for line in lines)
     clauses = lines[0].search.asked.limit.clauses
     figures = [Key("median", MEDIAN, "circle", UNDASHED)]
-    figures += [Key(one.figure, FIGURES[n % len(FIGURES)], "circle", UNDASHED) for n, one in enumerate(clauses)]
+    figures += [Key(clause.figure, FIGURES[n % len(FIGURES)], "circle", UNDASHED) for n, clause in enumerate(clauses)]
     marked = [Key("highest rate that holds", HELD, None, UNDASHED)] if any(line.rate_per_s for line in lines) else []
     marked += [Key("knee", KNEE, None, KNEE_DASH)] if any(line.search.knee() for line in lines) else []
     if any(line.search.most_per_s() for line in lines):
@@ -63,7 +63,7 @@ def _panel(line: Line, found: SearchResults) -> Spec:
         for n, clause in enumerate(clauses)
     ]
     y = vega.logarithmic(
-        "ms", "latency, ms (logarithmic)", [*(row["ms"] for row in points), *(one["at"] for one in limits)]
+        "ms", "latency, ms (logarithmic)", [*(row["ms"] for row in points), *(limit["at"] for limit in limits)]
     )
     tip = vega.tooltip("figure", "said", offered=",.4~r", ms=",.3r")
     colour = vega.COLOUR
@@ -89,7 +89,7 @@ def _panel(line: Line, found: SearchResults) -> Spec:
 def _points(search: Search) -> list[Row]:
     """Each run's median and limited figures; a run that does not hold is hollow."""
     clauses = search.asked.limit.clauses
-    top_ms = max(one.limit_ms for one in clauses) * TIMES
+    top_ms = max(clause.limit_ms for clause in clauses) * TIMES
     rows: list[Row] = []
     for one in search.taken:
         if one.step.rate_per_s is None:
@@ -133,4 +133,4 @@ def _marks(line: Line) -> list[tuple[Row, tuple[int, ...], float]]:
 def limits_said(found: SearchResults) -> str:
     """Each limit with its time, for the caption."""
     clauses = found.lines[0].search.asked.limit.clauses if found.lines else ()
-    return "; ".join(f"{one.figure} below {milliseconds(one.limit_ms)}" for one in clauses)
+    return "; ".join(f"{clause.figure} below {milliseconds(clause.limit_ms)}" for clause in clauses)

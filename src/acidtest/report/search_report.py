@@ -75,7 +75,7 @@ def write_search_page(found: SearchResults, path: Path, pictures: list[Picture] 
 
 def _settings(found: SearchResults) -> list[tuple[str, list[SettingInForce]]]:
     def first(search: Search) -> list[SettingInForce]:
-        return next((one.settings for one in search.recordings if one.settings), [])
+        return next((recording.settings for recording in search.recordings if recording.settings), [])
 
     return [(line.label, settings) for line in found.lines if (settings := first(line.search))]
 

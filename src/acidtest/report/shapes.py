@@ -282,8 +282,8 @@ def as_json(row: Row, classes: Sequence[Part], stages: Sequence[Part], stalls: S
         "waits": asdict(found) if (found := waits(row)) else None,
         "sleeping_sessions": sleepers.model_dump() if sleepers else None,
         "connections": {
-            "opened": sum(one.opened for one in connections),
-            "inspected": sum(one.inspected for one in connections),
+            "opened": sum(connection.opened for connection in connections),
+            "inspected": sum(connection.inspected for connection in connections),
         }
         if connections
         else None,

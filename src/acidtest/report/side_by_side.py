@@ -50,7 +50,7 @@ class SideBySide:
             "unpaired": self.unpaired,
             "ignored": list(self.ignored),
             "different": list(self.different),
-            "findings": [{"number": n, **one.as_json()} for n, one in enumerate(self.findings, start=1)],
+            "findings": [{"number": n, **finding.as_json()} for n, finding in enumerate(self.findings, start=1)],
             "made": [{"from": began, "until": ended} for began, ended in self.made],
             "damaged": [one.model_dump() for one in self.damaged],
         }

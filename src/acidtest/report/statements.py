@@ -42,7 +42,7 @@ def table(of: Sequence[TracedStatement], most: int = TEXT_SHOWN) -> Table:
     def each(name: str, drop: int = 0) -> Column:
         return Column(name, lambda one: number(getattr(one, name) / max(1, one.count)), drop=drop)
 
-    failed: Literal["", "page"] = "" if any(one.failed for one in of) else "page"
+    failed: Literal["", "page"] = "" if any(statement.failed for statement in of) else "page"
     columns = [
         Column("statement", lambda one: short(one, most), right=False),
         Column("times", lambda one: f"{one.count:,}"),

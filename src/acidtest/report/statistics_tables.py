@@ -78,7 +78,7 @@ class StatisticsTables:
 
     def stands_out(self, row: TableStatistics | IndexStatistics) -> bool:
         of = f"index {row.name} of {row.table}" if isinstance(row, IndexStatistics) else f"table {row.name}"
-        return any(one.where == of for one in self.unusual)
+        return any(unusual.where == of for unusual in self.unusual)
 
 
 UNUSUAL = (database.low_fill, database.hollow, database.long_chains, database.stuck, database.repeated)

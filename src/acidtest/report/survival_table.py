@@ -166,7 +166,7 @@ def _table(
 
 def noun(recordings: Iterable[Recording]) -> str:
     """What was acknowledged: "items" of programs alone, or "commits"."""
-    said = {transactions(str(one.workload.get("kind"))) for one in recordings}
+    said = {transactions(str(recording.workload.get("kind"))) for recording in recordings}
     return said.pop() if said == {"items"} else "commits"
 
 
@@ -216,7 +216,9 @@ def on_what(journal: Journal) -> str:
 
 def is_plug(journal: Journal) -> bool:
     """Whether the power was a real machine's."""
-    return any(one.cut and one.cut.failure == PLUG for one in journal.recordings) or _of_plug(journal.header)
+    return any(recording.cut and recording.cut.failure == PLUG for recording in journal.recordings) or _of_plug(
+        journal.header
+    )
 
 
 def _of_plug(header: Header) -> bool:
@@ -225,7 +227,10 @@ def _of_plug(header: Header) -> bool:
 
 def announcers(journal: Journal) -> str:
     """Who may announce a loss."""
-    replicated = any(one.cut and (one.cut.replication or one.cut.failure == "lost-disk") for one in journal.recordings)
+    replicated = any(
+        recording.cut and (recording.cut.replication or recording.cut.failure == "lost-disk")
+        for recording in journal.recordings
+    )
     return "the level, the drive or the replication" if replicated else "the level or the drive"
 
 
@@ -294,7 +299,7 @@ def _would_show(rows: Sequence[Survival]) -> str:
 
 def uncounted(recordings: Iterable[Recording]) -> str:
     """Of workloads whose lost commits cannot be counted: why, and what to write; "" where all can."""
-    kinds = {str(one.workload["name"]): str(one.workload["kind"]) for one in recordings}
+    kinds = {str(recording.workload["name"]): str(recording.workload["kind"]) for recording in recordings}
     names = [name for name, kind in kinds.items() if kind not in BY_KIND or not BY_KIND[kind].CAN_BE_SURVEYED]
     return not_numbered(names)
 
@@ -321,11 +326,15 @@ def controls_text(recordings: Sequence[Recording]) -> list[str]:
 
 def hides_directories(recordings: Sequence[Recording]) -> list[str]:
     """One line where a program survived on a file system that hides one kind of mistake."""
-    on_ext4 = [one for one in recordings if one.promise is not None and one.place.filesystem == "ext4" and one.cut]
+    on_ext4 = [
+        recording
+        for recording in recordings
+        if recording.promise is not None and recording.place.filesystem == "ext4" and recording.cut
+    ]
     verdicts: dict[str, set[str]] = {}
-    for one in on_ext4:
-        if one.cut and one.status == "done":
-            verdicts.setdefault(one.cell.rpartition("#")[0], set()).add(one.cut.verdict)
+    for recording in on_ext4:
+        if recording.cut and recording.status == "done":
+            verdicts.setdefault(recording.cell.rpartition("#")[0], set()).add(recording.cut.verdict)
     return [HIDES_DIRECTORIES] if {"survived"} in verdicts.values() else []
 
 
@@ -546,8 +555,10 @@ def as_json(journal: Journal) -> dict[str, Any]:
         "recoveries": recovery_json(journal),
         "replication": replication_json(journal),
         "storage_failures": noticing_json(journal),
-        "not_checked": [one.as_json() for one in of_cuts(journal.recordings)],
-        "controls": {one.checker: {"held": one.held, "of": one.tried} for one in controls(journal.recordings)},
+        "not_checked": [cut.as_json() for cut in of_cuts(journal.recordings)],
+        "controls": {
+            control.checker: {"held": control.held, "of": control.tried} for control in controls(journal.recordings)
+        },
         "cuts": [
             attributes(recording, "cell", "seed", "status", "reason")
             | {

@@ -129,7 +129,7 @@ def of_levels(
     return [
         *(
             Column(head, lambda row, factor=factor: levels(row).get(factor, ""), right=False)  # type: ignore[misc]
-            for head, factor in zip(headings(factors, [one.head for one in beside]), factors, strict=True)
+            for head, factor in zip(headings(factors, [column.head for column in beside]), factors, strict=True)
         ),
         *beside,
     ]
@@ -295,7 +295,7 @@ def _beneath(table: Table) -> Markup:
     soft = (table.page_explained or table.explained, *table.notes)
     return Markup("").join(
         [
-            *(Markup("<p>{}</p>\n").format(one) for one in table.conclusions),
+            *(Markup("<p>{}</p>\n").format(conclusion) for conclusion in table.conclusions),
             *(Markup('<p class="soft">{}</p>\n').format(one) for one in soft if one),
         ]
     )

@@ -87,8 +87,8 @@ def _print_lines(results: Results, table: Table, console: Console) -> None:
         print_table(run_tables.counts(troubled), console)
     print_table(run_tables.memory(lines), console)
     own_reports = engine_work.own_reports(lines, parts=False)
-    for one in own_reports:
-        print_table(one, console)
+    for report in own_reports:
+        print_table(report, console)
     if own_reports:
         console.print(engine_work.OWN_EXPLAINED, style="dim")
     print_table(engine_work.table(lines), console)

@@ -51,7 +51,7 @@ class Chart:
 
 def plot(layers: Sequence[Spec], *, height: float, **more: Any) -> Spec:
     """A plot as wide as its place on the page, of those ``layers`` that have data."""
-    drawn = [one for one in layers if one["data"]["values"]]
+    drawn = [layer for layer in layers if layer["data"]["values"]]
     return {"width": "container", "height": height, "layer": drawn, **more}
 
 
@@ -86,7 +86,7 @@ def curves(drawn: Sequence[Curve], x: Spec, y: Spec, *, height: float) -> Spec:
     return {
         "width": "container",
         "height": height,
-        "data": {"values": [one.row(*fields) | {"line": n} for n, one in enumerate(drawn)]},
+        "data": {"values": [curve.row(*fields) | {"line": n} for n, curve in enumerate(drawn)]},
         "transform": [{"flatten": [*fields, "marked"]}],
         "layer": [
             {"mark": {"type": "line", "interpolate": "monotone"}, "encoding": {**channels, **LINE, "detail": detail}},

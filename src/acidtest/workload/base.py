@@ -105,6 +105,8 @@ class WorkloadSpec(Model, ABC):
     TRANSACTION: ClassVar[str] = "commits"  # what so many of its transactions are called: "500 pairs"
     UNIT_OF_SIZE: ClassVar[str] = ""  # the field of which its database has so many; "" where it has one size
     LOAD_S: ClassVar[float] = 1.0  # assumed, for one unit of size
+    MESSAGE: ClassVar[type[WorkloadMessage]]  # its fields are the workload's, unless ``message`` says otherwise
+    USUAL_COUNT: ClassVar[int | None] = None  # of transactions, where neither count nor duration is given
     NOT_LOADED: ClassVar[frozenset[str]] = frozenset()  # fields of the message that the loaded database is the same for
     NEEDS: ClassVar[Mapping[str, Needs]] = {}  # of keys of its own that do not always act
     HAS_TIMES: ClassVar[bool] = False  # its transactions have times of their own, so that no rate can be asked for
@@ -118,8 +120,8 @@ class WorkloadSpec(Model, ABC):
     WRITING_KINDS: ClassVar[tuple[str, ...]] = ()
     TRANSACTION_KINDS: ClassVar[tuple[str, ...]] = ()  # as results name them; none where there is but one
     # What every check of its database reports, by name, and what is wrong where it does not hold. Workloads that have
-    # a name in common have its words in common.
-    CONDITIONS: ClassVar[Mapping[str, str]]
+    # a name in common have its words in common. None where the user's own conditions have the user's words.
+    CONDITIONS: ClassVar[Mapping[str, str]] = {}
 
     kind: Annotated[str, Unset("the table's name")] = Field(
         description="The workload is of this kind; without the key its table's name is the kind."
@@ -235,7 +237,10 @@ class WorkloadSpec(Model, ABC):
                 raise ValueError(f"{key}: {who[key]} {value:g} in stages and classes: leave {key} out")
         if "count" in given and given["count"] is not None and "duration_s" in found:
             raise ValueError("count: stages say how long the measurement takes: leave count out")
-        return {**given, **found}
+        whole = {**given, **found}
+        if cls.USUAL_COUNT is not None and not whole.keys() & {"duration_s", "count"}:
+            whole["count"] = cls.USUAL_COUNT
+        return whole
 
     @model_validator(mode="after")
     def _one_extent(self) -> Self:
@@ -267,24 +272,24 @@ class WorkloadSpec(Model, ABC):
 
     @model_validator(mode="after")
     def _stages_and_classes_fit(self) -> Self:
-        if len({one.is_open for one in self.stages}) > 1:
+        if len({stage.is_open for stage in self.stages}) > 1:
             raise ValueError("stages: some have rate_per_s and some have terminals: give all of them the same")
-        if self.stages and not any(one.begins or one.ends for one in self.stages):
+        if self.stages and not any(stage.begins or stage.ends for stage in self.stages):
             raise ValueError("stages: none has anything to do: give one a rate or terminals above 0")
-        if twice := next((n for n, many in Counter(one.name for one in self.classes).items() if many > 1), None):
+        if twice := next((n for n, many in Counter(class_.name for class_ in self.classes).items() if many > 1), None):
             raise ValueError(f'classes: two are called "{twice}": give one another name')
-        for one in self.classes:
-            if unknown := next((kind for kind in one.mix if kind not in self.mixed_kinds()), None):
+        for class_ in self.classes:
+            if unknown := next((kind for kind in class_.mix if kind not in self.mixed_kinds()), None):
                 kinds = ", ".join(self.mixed_kinds()) or "none: its transactions are not mixed by weight"
                 raise ValueError(
-                    f'classes: mix of "{one.name}": {unknown} is no kind of this workload; its kinds: {kinds}'
+                    f'classes: mix of "{class_.name}": {unknown} is no kind of this workload; its kinds: {kinds}'
                 )
         if self.classes and self.rate_per_s is not None:
             raise ValueError("rate_per_s: each class has its own: write rate_per_s into the classes")
         if self.stages and self.classes and any((c.rate_per_s is None) == self.stages[0].is_open for c in self.classes):
             wanted = "rate_per_s in each class" if self.stages[0].is_open else "no rate_per_s in any class"
             raise ValueError(f"stages: what they say is shared out over the classes, which needs {wanted}")
-        if (most := max((max(one.begins, one.ends) for one in self.stages), default=0)) > self.terminals and (
+        if (most := max((max(stage.begins, stage.ends) for stage in self.stages), default=0)) > self.terminals and (
             not self.stages[0].is_open
         ):
             raise ValueError(
@@ -320,13 +325,19 @@ class WorkloadSpec(Model, ABC):
 
     def varied(self, levels: Mapping[str, object]) -> Self:
         """The same with what ``levels`` set, by key as in ``takes``. Raises ValidationError."""
-        return type(self).model_validate({**self.model_dump(), **levels}, strict=True)
+        keys = self.model_dump()
+        keys |= {name: getattr(self, name) for name, field in type(self).model_fields.items() if field.exclude}
+        for key, value in levels.items():
+            table, _, entry = key.partition(".")
+            keys[table] = {**keys[table], entry: value} if entry else value
+        return type(self).model_validate(keys, strict=True)
 
     # ---------------------------------------------------------------------------------------- in the rig's words
 
-    @abstractmethod
     def message(self) -> WorkloadMessage:
         """The workload in the rig's words."""
+        own = self.MESSAGE.model_fields.keys() - {"name"}
+        return self.MESSAGE(**{name: getattr(self, name) for name in own})
 
     def run_phase(self) -> RunPhase:
         """How it is driven, in the rig's words."""
@@ -343,7 +354,7 @@ class WorkloadSpec(Model, ABC):
             may_start_early=self.warmup_limit_s is not None,
             extent=Count(transactions=self.count) if self.count else Duration(seconds=self.duration_s or 0),
             retries=self.retries,
-            classes=[one.message(self.arrivals) for one in self.classes],
+            classes=[class_.message(self.arrivals) for class_ in self.classes],
             stages=stage_messages(self.stages, self.classes),
             sleepers=IdleSessions(sessions=self.sleeping_sessions, in_transaction=self.sleeping_in_transaction)
             if self.sleeping_sessions

@@ -20,8 +20,9 @@ class CommitsWorkload(WorkloadMessage):
 class Commits(WorkloadSpec):
     """What a commit costs and nothing else."""
 
-    TRANSACTION: ClassVar[str] = "pairs"  # of insert and commit
-    ALWAYS_WRITES: ClassVar[bool] = True
+    MESSAGE = CommitsWorkload
+    TRANSACTION = "pairs"  # of insert and commit
+    ALWAYS_WRITES = True
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         "rows_match_acknowledged": "there are not as many rows as commits that were acknowledged",
@@ -32,9 +33,6 @@ class Commits(WorkloadSpec):
     row_bytes: Annotated[int, BYTES] = Field(
         default=100, ge=0, le=8_000, description="Each row holds a text of this length."
     )
-
-    def message(self) -> CommitsWorkload:
-        return CommitsWorkload(row_bytes=self.row_bytes)
 
     def loaded_bytes(self) -> int:
         return 0

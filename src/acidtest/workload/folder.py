@@ -72,21 +72,13 @@ class Folder:
     is_script: bool = False  # a single file, whose variables nobody has declared
     hashes: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of each file, by its name in the folder
 
-    def csv_bytes(self) -> int:
-        return sum(table.held.bytes for table in self.tables if isinstance(table, Csv))
-
 
 def read(path: Path) -> Folder:
     """The workload in the folder ``path``. Raises BadInput with everything that is wrong in it."""
-    folder = _read(path)
+    folder = read_database(path)
     if not folder.transactions:
         raise BadInput(f"{path}: has no transaction", "add a file of SQL, as buy.sql: each is one transaction")
     return folder
-
-
-def read_database(path: Path) -> Folder:
-    """The folder ``path`` as one whose transactions are of no concern. Raises BadInput as ``read``."""
-    return _read(path)
 
 
 def nothing(title: str) -> Folder:
@@ -107,7 +99,7 @@ def read_script(path: Path, database: Path | None, *, needs_database: bool = Tru
             f"{path}: is a single transaction, and nothing says over which tables",
             'add database = "FOLDER/", whose schema, load and conditions it has; or name a folder',
         )
-    under = _read(database) if database else nothing(path.stem)
+    under = read_database(database) if database else nothing(path.stem)
     if not path.exists():
         raise BadInput(f"{path}: there is no such file", "name a file of SQL, or a folder of them")
     problems = Problems()
@@ -126,7 +118,8 @@ def read_script(path: Path, database: Path | None, *, needs_database: bool = Tru
     )
 
 
-def _read(path: Path) -> Folder:
+def read_database(path: Path) -> Folder:
+    """The folder ``path``, whether it has transactions or not. Raises BadInput as ``read``."""
     problems = Problems()
     names = _names(path)
     said = Declared()
@@ -158,7 +151,7 @@ def _read(path: Path) -> Folder:
         parts={name: file for name, file in files.items() if name in PARTS},
         tables=tables,
         variables=said.variables,
-        hashes=hashes | of_sql | {one.path.name: one.held.sha256 for one in tables if isinstance(one, Csv)},
+        hashes=hashes | of_sql | {table.path.name: table.held.sha256 for table in tables if isinstance(table, Csv)},
     )
 
 

@@ -29,11 +29,11 @@ class HistoryWorkload(WorkloadMessage):
 class History(WorkloadSpec):
     """Each terminal goes through a history of its own, which the seed and the number of the terminal fix."""
 
-    CAN_BE_SURVEYED: ClassVar[bool] = True
-    CAN_BE_SPLIT: ClassVar[bool] = False
-    ALWAYS_WRITES: ClassVar[bool] = True
-    TRANSACTION_KINDS: ClassVar[tuple[str, ...]] = KINDS
-    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"parts", "open_ms"})
+    CAN_BE_SURVEYED = True
+    CAN_BE_SPLIT = False
+    ALWAYS_WRITES = True
+    TRANSACTION_KINDS = KINDS
+    NOT_LOADED = frozenset({"parts", "open_ms"})
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         "commits_match_acknowledged": "the terminals' counters do not say as many commits as were acknowledged",

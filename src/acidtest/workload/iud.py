@@ -20,8 +20,9 @@ class IudWorkload(WorkloadMessage):
 class Iud(WorkloadSpec):
     """Four kinds of transactions in turn, each on all of a terminal's rows, or on one row after the other."""
 
-    TRANSACTION_KINDS: ClassVar[tuple[str, ...]] = ("insert", "select", "update", "delete")
-    WRITING_KINDS: ClassVar[tuple[str, ...]] = ("insert", "update", "delete")
+    MESSAGE = IudWorkload
+    TRANSACTION_KINDS = ("insert", "select", "update", "delete")
+    WRITING_KINDS = ("insert", "update", "delete")
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         "inserts_and_deletes_match_acknowledged": "there are other rows than acknowledged inserts and deletes leave",
@@ -45,9 +46,6 @@ class Iud(WorkloadSpec):
         exclude_if=lambda commit: commit == "all",  # so that the digest is the one of before there was such a key
         description="A transaction inserts, updates or deletes all rows of a terminal, or one of them.",
     )
-
-    def message(self) -> IudWorkload:
-        return IudWorkload(rows=self.rows, commit=self.commit)
 
     def loaded_bytes(self) -> int:
         return self.rows * 400

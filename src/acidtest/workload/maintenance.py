@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -44,13 +44,14 @@ class MaintenanceWorkload(WorkloadMessage):
 class Maintenance(WorkloadSpec):
     """Backup, restore, incremental backup and sweep of a loaded database, each verified."""
 
-    UNIT: ClassVar[str] = "operations"
-    CAN_BE_SPLIT: ClassVar[bool] = False
-    CAN_WAIT: ClassVar[bool] = False
-    TRANSACTION: ClassVar[str] = "operations"
-    UNIT_OF_SIZE: ClassVar[str] = "scale"
-    CAN_BE_WATCHED: ClassVar[bool] = False
-    NOT_LOADED: ClassVar[frozenset[str]] = frozenset(
+    USUAL_COUNT = 1
+    UNIT = "operations"
+    CAN_BE_SPLIT = False
+    CAN_WAIT = False
+    TRANSACTION = "operations"
+    UNIT_OF_SIZE = "scale"
+    CAN_BE_WATCHED = False
+    NOT_LOADED = frozenset(
         {"operation", "level", "changed_percent", "page_bytes", "parallel", "compress", "garbage_collect", "replace",
          "flush"}
     )  # fmt: skip
@@ -125,13 +126,6 @@ class Maintenance(WorkloadSpec):
         description="An operation has ended when what it has written is on the drive; false: when the engine says that "
         "it is done, and a part may be in the file cache only.",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _once(cls, given: Any) -> Any:
-        if isinstance(given, dict) and not given.keys() & {"duration_s", "count"}:
-            return {**given, "count": 1}
-        return given
 
     @model_validator(mode="after")
     def _alone(self) -> Self:
@@ -232,7 +226,7 @@ class Maintenance(WorkloadSpec):
     def doubts(self, done: Done | None) -> list[Warning]:
         if done is None or not done.operations or self.parallel == 1:
             return []
-        seen = [one.workers for one in done.operations if one.workers is not None]
+        seen = [operation.workers for operation in done.operations if operation.workers is not None]
         asked = f"{self.parallel} parallel workers were asked for, and"
         if not seen:
             text = f"{asked} nothing shows how many there were: nobody may look into a database while it is restored."

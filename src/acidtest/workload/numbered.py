@@ -24,9 +24,10 @@ class NumberedWorkload(WorkloadMessage):
 class Numbered(WorkloadSpec):
     """Each transaction inserts its parts in two tables and sets its terminal's counter, so that half of one shows."""
 
-    CAN_BE_SURVEYED: ClassVar[bool] = True
-    CAN_BE_SPLIT: ClassVar[bool] = False
-    ALWAYS_WRITES: ClassVar[bool] = True
+    MESSAGE = NumberedWorkload
+    CAN_BE_SURVEYED = True
+    CAN_BE_SPLIT = False
+    ALWAYS_WRITES = True
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         **{
@@ -46,9 +47,6 @@ class Numbered(WorkloadSpec):
     row_bytes: Annotated[int, BYTES] = Field(
         default=100, ge=0, le=8_000, description="Each row holds a text of this length."
     )
-
-    def message(self) -> NumberedWorkload:
-        return NumberedWorkload(terminals=self.terminals, parts=self.parts, row_bytes=self.row_bytes)
 
     def loaded_bytes(self) -> int:
         return self.terminals * self.transaction_bytes()

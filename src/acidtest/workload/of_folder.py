@@ -160,10 +160,6 @@ class OfFolder(WorkloadSpec):
         read = files_of_databases.read(plain(base / at))
         return {"directory": base, "files": {read.path.name: read.sha256}, "file_read": read}
 
-    def kept(self) -> dict[str, Any]:
-        """What ``varied`` hands on, for it is in no dump."""
-        return {"folder": self.folder, "file_read": self.file_read, "directory": self.directory}
-
     def of_the_user(self) -> OfTheUser | None:
         if self.file_read is not None:
             return OfTheUser(file=self.file_read.path, sha256=self.file_read.sha256)
@@ -223,9 +219,8 @@ class OfFolder(WorkloadSpec):
         widths = dict(self.told().row_bytes)
         rows = sum(count * (widths.get(table, 0) + ROW_OVERHEAD_BYTES) for table, count in self.told().loaded_rows)
         folder = self.sound()
-        of_files = folder.csv_bytes() + sum(
-            table.held.rows * ROW_OVERHEAD_BYTES for table in folder.tables if isinstance(table, folders.Csv)
-        )
+        held = [table.held for table in folder.tables if isinstance(table, folders.Csv)]
+        of_files = sum(csv.bytes + csv.rows * ROW_OVERHEAD_BYTES for csv in held)
         by_sql = ASSUMED_LOAD_BYTES * sum(len(file.text) for file in folder.parts.values())
         return ASSUMED_SPREAD * max(rows, of_files) + by_sql
 

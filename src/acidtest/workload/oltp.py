@@ -20,9 +20,10 @@ class OltpWorkload(WorkloadMessage):
 class Oltp(WorkloadSpec):
     """Point selects, ranges, two updates, a delete and an insert a transaction."""
 
-    UNIT_OF_SIZE: ClassVar[str] = "tables"
-    LOAD_S: ClassVar[float] = 2.0
-    ALWAYS_WRITES: ClassVar[bool] = True
+    MESSAGE = OltpWorkload
+    UNIT_OF_SIZE = "tables"
+    LOAD_S = 2.0
+    ALWAYS_WRITES = True
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         "rows_are_unchanged_in_number": "there are more or fewer rows than were loaded",
@@ -34,9 +35,6 @@ class Oltp(WorkloadSpec):
     kind: Literal["oltp"] = "oltp"
     tables: int = Field(default=1, ge=1, le=1_000, description="There are this many tables, all alike.")
     table_rows: int = Field(default=100_000, ge=1, le=1_000_000_000, description="Each table has this many rows.")
-
-    def message(self) -> OltpWorkload:
-        return OltpWorkload(tables=self.tables, table_rows=self.table_rows)
 
     def loaded_bytes(self) -> int:
         return self.tables * self.table_rows * 400

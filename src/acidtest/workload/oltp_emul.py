@@ -89,13 +89,13 @@ class OltpEmulWorkload(WorkloadMessage):
 class OltpEmul(WorkloadSpec):
     """OLTP-EMUL of the Firebird project: orders, invoices, reserves and payments of a trading company."""
 
-    UNIT: ClassVar[str] = "operations"
-    CAN_BE_SPLIT: ClassVar[bool] = False
-    CAN_WAIT: ClassVar[bool] = False
-    TRANSACTION: ClassVar[str] = "operations"
-    LOAD_S: ClassVar[float] = 40.0
+    UNIT = "operations"
+    CAN_BE_SPLIT = False
+    CAN_WAIT = False
+    TRANSACTION = "operations"
+    LOAD_S = 40.0
     # The settings that differ by how it is driven are written anew before each run.
-    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"title", "settings", "as_kit", "warmup_ms", "measured_ms"})
+    NOT_LOADED = frozenset({"title", "settings", "as_kit", "warmup_ms", "measured_ms"})
     NEEDS: ClassVar[Mapping[str, Needs]] = {"retries": Needs("sessions", ("prepared",))}
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
@@ -157,9 +157,6 @@ class OltpEmul(WorkloadSpec):
         if self.connect != "once":
             raise ValueError('"connect" must be "once": what the kit says to a session goes with it')
         return self
-
-    def varied(self, levels: Mapping[str, object]) -> Self:
-        return type(self).model_validate({**self.model_dump(), "kit": self.kit, **levels}, strict=True)
 
     def transaction_kinds(self) -> tuple[str, ...]:
         return self.units_kept
@@ -263,8 +260,8 @@ class OltpEmul(WorkloadSpec):
 
     def loaded_text(self) -> str:
         """A sum of it, for the scripts are long; with the settings, which act while it is filled as well."""
-        filling = [one for one in self._settings() if one.code not in ("WORKERS_COUNT", "WARM_TIME")]
-        text = super().loaded_text() + "".join(one.model_dump_json() for one in filling)
+        filling = [setting for setting in self._settings() if setting.code not in ("WORKERS_COUNT", "WARM_TIME")]
+        text = super().loaded_text() + "".join(setting.model_dump_json() for setting in filling)
         return f"oltp_emul {hashlib.sha256(text.encode()).hexdigest()}"
 
     def loaded_bytes(self) -> int:

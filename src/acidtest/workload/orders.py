@@ -38,9 +38,10 @@ class OrdersClass(TerminalClass):
 class Orders(WorkloadSpec):
     """One call, which writes many orders, is one transaction."""
 
-    LOAD_S: ClassVar[float] = 2.0
-    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"orders_per_call", "lines"})
-    ALWAYS_WRITES: ClassVar[bool] = True
+    MESSAGE = OrdersWorkload
+    LOAD_S = 2.0
+    NOT_LOADED = frozenset({"orders_per_call", "lines"})
+    ALWAYS_WRITES = True
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         "customer_cardinality": "there are more or fewer customers than were loaded",
@@ -81,14 +82,6 @@ class Orders(WorkloadSpec):
         default=False,
         description="Products are drawn from a seed, the same in every run, and not by the engine's rand().",
     )
-
-    def message(self) -> OrdersWorkload:
-        return OrdersWorkload(
-            products=self.products,
-            orders_per_call=self.orders_per_call,
-            repeatable=self.repeatable,
-            lines=self.lines,
-        )
 
     def loaded_bytes(self) -> int:
         return self.products * 400

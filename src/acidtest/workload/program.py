@@ -5,8 +5,7 @@ No file names this workload: ``[program]`` of an experiment stands for it, and n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from acidtest.journal.protocol import WorkloadMessage
 from acidtest.workload.base import WorkloadSpec
@@ -15,13 +14,12 @@ from acidtest.workload.base import WorkloadSpec
 class ProgramItems(WorkloadSpec):
     """Power fails after one of its first ``count`` items."""
 
-    UNIT: ClassVar[str] = "items"
-    TRANSACTION: ClassVar[str] = "items"
-    CAN_BE_SURVEYED: ClassVar[bool] = True
-    CAN_BE_SPLIT: ClassVar[bool] = False
-    CAN_BE_WATCHED: ClassVar[bool] = False
-    ALWAYS_WRITES: ClassVar[bool] = True
-    CONDITIONS: ClassVar[Mapping[str, str]] = {}
+    UNIT = "items"
+    TRANSACTION = "items"
+    CAN_BE_SURVEYED = True
+    CAN_BE_SPLIT = False
+    CAN_BE_WATCHED = False
+    ALWAYS_WRITES = True
 
     kind: Literal["program"] = "program"
     room_mb: int = 200  # MiB, at most, of its data

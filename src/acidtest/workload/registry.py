@@ -89,7 +89,7 @@ else:
 def fixed(key: str) -> str:
     """What to do where a factor is to set ``key``, of one that none may set; "" of any other."""
     marks = (one for kind in KINDS if key in keys_of(kind) for one in keys_of(kind)[key].metadata)
-    return next((one.instead for one in marks if isinstance(one, Fixed)), "")
+    return next((mark.instead for mark in marks if isinstance(mark, Fixed)), "")
 
 
 def kinds_with(key: str) -> tuple[str, ...]:

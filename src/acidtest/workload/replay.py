@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -37,13 +37,12 @@ class ReplayWorkload(WorkloadMessage):
 class Replay(OfFolder):
     """A log of PostgreSQL, MySQL, MariaDB or Firebird, replayed with its sessions, transactions and times."""
 
-    UNIT: ClassVar[str] = "transactions"
-    CAN_BE_SPLIT: ClassVar[bool] = False
-    CAN_WAIT: ClassVar[bool] = False
-    TRANSACTION: ClassVar[str] = "transactions"
-    HAS_TIMES: ClassVar[bool] = True
-    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"events", "dialect", "paced", "speed"})
-    CONDITIONS: ClassVar[Mapping[str, str]] = {}  # they have the words that the user gives them
+    UNIT = "transactions"
+    CAN_BE_SPLIT = False
+    CAN_WAIT = False
+    TRANSACTION = "transactions"
+    HAS_TIMES = True
+    NOT_LOADED = frozenset({"events", "dialect", "paced", "speed"})
     NEEDS: ClassVar[Mapping[str, Needs]] = {"speed": Needs("pace", ("recorded",))}
 
     kind: Literal["replay"] = "replay"
@@ -144,10 +143,6 @@ class Replay(OfFolder):
     def takes(self, key: str) -> bool:
         return key not in FROM_LOG and super().takes(key)
 
-    def varied(self, levels: Mapping[str, object]) -> Self:
-        all_ = {**self.model_dump(), **self.kept(), "events": self.events, "log": self.log, **levels}
-        return type(self).model_validate(all_, strict=True)
-
     def facts(self) -> replaying.LogFacts:
         """What the log holds, of one that is read from an experiment."""
         assert self.log is not None, "an experiment's log has been read"
@@ -234,8 +229,8 @@ class Replay(OfFolder):
         """What of the log is not replayed, and what else its reader must know."""
         facts = self.facts()
         left = [
-            f"Not replayed, {counted(one.count, 'entry', 'entries')}: {one.why} ({_places(one)})."
-            for one in facts.not_replayed
+            f"Not replayed, {counted(entry.count, 'entry', 'entries')}: {entry.why} ({_places(entry)})."
+            for entry in facts.not_replayed
         ]
         return [*left, *facts.notes]
 

@@ -305,7 +305,7 @@ def _lanes(sessions: Sequence[_Session]) -> list[list[int]]:
     lanes: list[list[int]] = []
     busy: list[tuple[int, int]] = []  # until when, and which
     free: list[int] = []
-    for session in sorted(sessions, key=lambda one: (one.begins_us, one.number)):
+    for session in sorted(sessions, key=lambda session: (session.begins_us, session.number)):
         while busy and busy[0][0] < session.begins_us:
             heapq.heappush(free, heapq.heappop(busy)[1])
         if free:

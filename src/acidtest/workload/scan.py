@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from acidtest.journal.protocol import WorkloadMessage
 from acidtest.keys import MEGABYTES
 from acidtest.workload.base import WorkloadSpec
 
-READS = 3  # a read of a whole table is long: so many, unless the experiment says otherwise
 ASSUMED_MB_PER_S = {"natural": 300.0, "sorted": 60.0, "indexed": 40.0}
 ASSUMED_COPY_MB_PER_S = 300.0
 
@@ -28,12 +27,14 @@ class ScanWorkload(WorkloadMessage):
 class Scan(WorkloadSpec):
     """A transaction is one read. Nothing is written."""
 
-    UNIT: ClassVar[str] = "reads"
-    CAN_BE_SPLIT: ClassVar[bool] = False
-    TRANSACTION: ClassVar[str] = "reads"
-    UNIT_OF_SIZE: ClassVar[str] = "size_mb"
-    LOAD_S: ClassVar[float] = 0.02
-    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"read"})  # in whichever way it will be read
+    MESSAGE = ScanWorkload
+    USUAL_COUNT = 3  # a read of a whole table is long
+    UNIT = "reads"
+    CAN_BE_SPLIT = False
+    TRANSACTION = "reads"
+    UNIT_OF_SIZE = "size_mb"
+    LOAD_S = 0.02
+    NOT_LOADED = frozenset({"read"})  # in whichever way it will be read
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         **{f"plan_is_{name}": f"the engine's plan reads the table in another way than {name}" for name in READINGS},
@@ -45,16 +46,6 @@ class Scan(WorkloadSpec):
         default=100, ge=1, le=10_000_000, description="The values of the table take this much."
     )
     read: Read = Field(default="natural", description="The table is read as it lies there, sorted, or along an index.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _few(cls, given: Any) -> Any:
-        if isinstance(given, dict) and not given.keys() & {"duration_s", "count"}:
-            return {**given, "count": READS}
-        return given
-
-    def message(self) -> ScanWorkload:
-        return ScanWorkload(size_mb=self.size_mb, read=self.read)
 
     def loaded_bytes(self) -> int:
         return self.size_mb * 1_300_000

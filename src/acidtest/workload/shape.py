@@ -116,8 +116,8 @@ def stage_messages(stages: Sequence[Stage], classes: Sequence[TerminalClass]) ->
         if not classes:
             return [height]
         if not is_open:
-            return [float(one) for one in split(int(height), [one.terminals for one in classes])]
-        rates = [one.rate_per_s or 0.0 for one in classes]
+            return [float(one) for one in split(int(height), [class_.terminals for class_ in classes])]
+        rates = [class_.rate_per_s or 0.0 for class_ in classes]
         return [height * rate / sum(rates) for rate in rates]
 
     def legs(stage: Stage) -> list[Leg]:
@@ -134,9 +134,9 @@ def implied(given: Mapping[str, Any]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     stages, classes = _tables(given.get("stages")), _tables(given.get("classes"))
-    seconds = [_number(one, "seconds") for one in stages]
+    seconds = [_number(stage, "seconds") for stage in stages]
     if stages and None not in seconds:
-        lengths = [one for one in seconds if one is not None]
+        lengths = [second for second in seconds if second is not None]
         found["duration_s"] = float(sum(lengths))
         rates, at_work = (_heights(stages, key) for key in ("rate_per_s", "terminals"))
         if rates and not classes and found["duration_s"]:
@@ -144,8 +144,8 @@ def implied(given: Mapping[str, Any]) -> dict[str, Any]:
             found["rate_per_s"] = arriving / found["duration_s"]
         if at_work:
             found["terminals"] = max(1, int(max(max(ends) for ends in at_work)))
-    terminals = [one.get("terminals", 1) for one in classes]
-    if classes and all(isinstance(one, int) for one in terminals):
+    terminals = [class_.get("terminals", 1) for class_ in classes]
+    if classes and all(isinstance(terminal, int) for terminal in terminals):
         found["terminals"] = sum(terminals)
     return found
 
@@ -154,7 +154,7 @@ def _tables(value: Any) -> list[Mapping[str, Any]]:
     if not isinstance(value, list | tuple):
         return []
     tables = [one.model_dump() if isinstance(one, Model) else one for one in value]
-    return tables if all(isinstance(one, Mapping) for one in tables) else []
+    return tables if all(isinstance(table, Mapping) for table in tables) else []
 
 
 def _number(table: Mapping[str, Any], key: str) -> float | None:

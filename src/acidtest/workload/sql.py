@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -28,10 +28,9 @@ class SqlWorkload(SqlDatabase, WorkloadMessage):
 class Sql(OfFolder):
     """A folder of your own: a schema, rows, one file of SQL a transaction, and conditions that must hold."""
 
-    UNIT: ClassVar[str] = "transactions"
-    TRANSACTION: ClassVar[str] = "transactions"
-    NOT_LOADED: ClassVar[frozenset[str]] = NOT_LOADED
-    CONDITIONS: ClassVar[Mapping[str, str]] = {}  # they have the words that the user gives them
+    UNIT = "transactions"
+    TRANSACTION = "transactions"
+    NOT_LOADED = NOT_LOADED
 
     kind: Literal["sql"] = "sql"
     path: Annotated[
@@ -91,7 +90,7 @@ class Sql(OfFolder):
 
     def mixed_kinds(self) -> tuple[str, ...]:
         if self.folder is None:  # of a recorded one they were looked at when it was read
-            return tuple(kind for one in self.classes for kind in one.mix)
+            return tuple(kind for class_ in self.classes for kind in class_.mix)
         return tuple(self.folder.transactions)
 
     @model_validator(mode="after")
@@ -136,16 +135,6 @@ class Sql(OfFolder):
     def names_of(self, key: str) -> tuple[str, ...]:
         folder = self.sound()
         return tuple({"variables": folder.variables, "weights": folder.transactions}.get(key, ()))
-
-    def varied(self, levels: Mapping[str, object]) -> Self:
-        all_: dict[str, Any] = {**self.model_dump(), **self.kept()}
-        for key, given in levels.items():
-            table, _, name = key.partition(".")
-            if name:
-                all_[table] = {**all_[table], name: given}
-            else:
-                all_[key] = given
-        return type(self).model_validate(all_, strict=True)
 
     # ---------------------------------------------------------------------------------------- in the rig's words
 

@@ -19,9 +19,10 @@ class TpcbWorkload(WorkloadMessage):
 class Tpcb(WorkloadSpec):
     """After TPC Benchmark B, revision 2.0."""
 
-    UNIT_OF_SIZE: ClassVar[str] = "scale"
-    LOAD_S: ClassVar[float] = 2.0
-    ALWAYS_WRITES: ClassVar[bool] = True
+    MESSAGE = TpcbWorkload
+    UNIT_OF_SIZE = "scale"
+    LOAD_S = 2.0
+    ALWAYS_WRITES = True
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         "branches_cardinality": "there are more or fewer branches than were loaded",
@@ -40,9 +41,6 @@ class Tpcb(WorkloadSpec):
     scale: int = Field(
         default=1, ge=1, le=20_000, description="There are this many branches, each with 100,000 accounts."
     )
-
-    def message(self) -> TpcbWorkload:
-        return TpcbWorkload(scale=self.scale)
 
     def loaded_bytes(self) -> int:
         return self.scale * 20_000_000

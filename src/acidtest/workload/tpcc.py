@@ -31,12 +31,12 @@ class TpccWorkload(WorkloadMessage):
 class Tpcc(GrowingWorkload):
     """After TPC Benchmark C, revision 5.11."""
 
-    UNIT_OF_SIZE: ClassVar[str] = "warehouses"
-    LOAD_S: ClassVar[float] = 8.0
+    UNIT_OF_SIZE = "warehouses"
+    LOAD_S = 8.0
     # Terminals that stay at home never see most of what was added.
     GROWN_DEFAULTS: ClassVar[Mapping[str, Any]] = {"roaming": True}
-    TRANSACTION_KINDS: ClassVar[tuple[str, ...]] = ("new_order", "payment", "order_status", "delivery", "stock_level")
-    WRITING_KINDS: ClassVar[tuple[str, ...]] = ("new_order", "payment")  # a delivery may find nothing to deliver
+    TRANSACTION_KINDS = ("new_order", "payment", "order_status", "delivery", "stock_level")
+    WRITING_KINDS = ("new_order", "payment")  # a delivery may find nothing to deliver
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         "warehouse_cardinality": "there are more or fewer warehouses than were loaded",
@@ -80,7 +80,7 @@ class Tpcc(GrowingWorkload):
         )
 
     def mixed_kinds(self) -> tuple[str, ...]:
-        return ("new_order", "payment", "order_status", "delivery", "stock_level")
+        return self.TRANSACTION_KINDS
 
     def loaded_bytes(self) -> int:
         return self.warehouses * self.warehouse_percent * 1_600_000

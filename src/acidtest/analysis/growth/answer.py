@@ -205,7 +205,7 @@ class GrowthAnswer:
                 "times that is looked ahead"
             )
         for landmark in self.series.landmarks:
-            beyond = sum(1 for one in self.sizes if one.bytes > landmark.bytes)
+            beyond = sum(1 for size in self.sizes if size.bytes > landmark.bytes)
             if landmark.name == MEMORY and size > max(landmark.bytes, last) and beyond < BEYOND_MEMORY:
                 return (
                     f"no prediction beyond memory ({size_text(landmark.bytes)}): {_sizes(beyond)} larger than it "
@@ -226,7 +226,7 @@ class GrowthAnswer:
         if self.step and self.step.share < 0:
             at = f"{size_text(self.step.before)} and {size_text(self.step.after)}"
             doubts.append(f"no model has the step up between {at}")
-        ahead = [one.name for one in self.series.landmarks if self.sizes[-1].bytes < one.bytes <= size]
+        ahead = [landmark.name for landmark in self.series.landmarks if self.sizes[-1].bytes < landmark.bytes <= size]
         if ahead:
             doubts.append(f"between the largest size and this one lies {' and '.join(ahead)}, not seen yet")
         if interval.high > WIDE * interval.low:
@@ -258,7 +258,10 @@ def analyse(series: Series) -> GrowthAnswer:
     z = np.log(medians)
     knee = knees.find(x, z)
     shown = knee if knee is not None and knee.p <= ALPHA else None
-    memory = next((float(np.log2(one.bytes / points[0].bytes)) for one in series.landmarks if one.name == MEMORY), None)
+    memory = next(
+        (float(np.log2(landmark.bytes / points[0].bytes)) for landmark in series.landmarks if landmark.name == MEMORY),
+        None,
+    )
     misses = cache_misses(_reads(sizes, x), memory)
     step = None if shown else _step(x, z)
     # Without a step up, which growth does not cause; a step down is a part of what it takes.
@@ -297,17 +300,17 @@ def _in_order(series: Series) -> Series:
             reads = same.reads + point.reads if counted else ()
             put_together = SizePoint(point.bytes, same.rates + point.rates, reads)
             points[point.bytes] = point if put_together == point else put_together  # which may be summarised already
-    if not points or any(not np.isfinite(rate) or rate < 0 for one in points.values() for rate in one.rates):
+    if not points or any(not np.isfinite(rate) or rate < 0 for point in points.values() for rate in point.rates):
         raise ValueError("a series has at least one size with a rate, and rates are finite and not negative")
     return replace(series, points=tuple(points[size] for size in sorted(points)))
 
 
 def _reads(sizes: Sequence[AtSize], x: Floats) -> Reads | None:
     """None where reads were not counted at all sizes."""
-    reads = [one.reads for one in sizes if one.reads is not None]
+    reads = [size.reads for size in sizes if size.reads is not None]
     if len(reads) < len(sizes):
         return None
-    return Reads(x, 1 / np.array([one.rate.median for one in sizes]), np.array(reads))
+    return Reads(x, 1 / np.array([size.rate.median for size in sizes]), np.array(reads))
 
 
 def _lost(log_ratio: float) -> float:
@@ -370,9 +373,9 @@ def _knee(series: Series, x: Floats, z: Floats, knee: knees.Found | None) -> Kne
 def _smallest(series: Series, x: Floats, z: Floats, searched: Interval) -> tuple[SmallestKnee, ...]:
     """At memory first, for that is what was asked."""
     first = series.points[0].bytes
-    inside = [one for one in series.landmarks if searched.low <= one.bytes <= searched.high]
-    inside.sort(key=lambda one: one.name != MEMORY)
-    at = list(dict.fromkeys(one.bytes for one in inside)) or [float(np.sqrt(searched.low * searched.high))]
+    inside = [landmark for landmark in series.landmarks if searched.low <= landmark.bytes <= searched.high]
+    inside.sort(key=lambda landmark: landmark.name != MEMORY)
+    at = list(dict.fromkeys(landmark.bytes for landmark in inside)) or [float(np.sqrt(searched.low * searched.high))]
     scatter, freedom = _noise(series.points, x, z)
     return tuple(SmallestKnee(size, knees.smallest(x, float(np.log2(size / first)), scatter, freedom)) for size in at)
 

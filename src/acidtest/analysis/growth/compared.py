@@ -74,8 +74,11 @@ def pairs(series: Sequence[Series]) -> list[Pair]:
 
 def _at_each_size(first: Sequence[RecordedSize], second: Sequence[RecordedSize]) -> tuple[list[RatioAt], list[str]]:
     """The ratios, by size, and the sizes at which the databases are too different."""
-    other = {one.asked: one.point for one in second if one.point}
-    measured = sorted(((one.point, one.asked) for one in first if one.point), key=lambda of: of[0].bytes)
+    other = {recorded_size.asked: recorded_size.point for recorded_size in second if recorded_size.point}
+    measured = sorted(
+        ((recorded_size.point, recorded_size.asked) for recorded_size in first if recorded_size.point),
+        key=lambda of: of[0].bytes,
+    )
     at, apart = [], []
     for point, asked in measured:
         its = other.get(asked)

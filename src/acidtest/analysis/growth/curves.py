@@ -80,7 +80,7 @@ class Fit:
 def fit(curve: Curve, x: Floats, z: Floats) -> Fit | None:
     """Least squares; None with fewer than one size more than parameters."""
     limits = curve.bounds(x)
-    freedom = len(x) - sum(_free(one) for one in limits)
+    freedom = len(x) - sum(_free(limit) for limit in limits)
     if freedom < 1:
         return None
     all_x, all_z = x, z

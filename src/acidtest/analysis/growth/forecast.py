@@ -63,14 +63,14 @@ def models(x: Floats, z: Floats, knee: Found | None, misses: Curve) -> list[Mode
     curves = [PIECEWISE, misses] if knee else [CONSTANT, POWER, LOGARITHMIC, LOGARITHMIC_TIME, PIECEWISE, misses]
     fitted = [one for curve in curves if (one := fit(curve, x, z)) and one.freedom >= FREEDOM]
     origins = _seen(x, knee)
-    errors = [_foretold(one, x, z, origins) for one in fitted]
+    errors = [_foretold(curve, x, z, origins) for curve in fitted]
     if not origins or not fitted:
-        return [Model(one, None, 1.0, True) for one in sorted(fitted, key=lambda one: one.scatter)]
+        return [Model(curve, None, 1.0, True) for curve in sorted(fitted, key=lambda curve: curve.scatter)]
     squares = [max(float((missed**2).mean()), EXACT) for missed, _ in errors]
     bearable = min(squares) * float(scipy.stats.f.ppf(0.95, len(origins), len(origins)))
     judged = [
-        Model(one, float(np.sqrt(square)), _widening(*error), square <= bearable)
-        for one, square, error in zip(fitted, squares, errors, strict=True)
+        Model(curve, float(np.sqrt(square)), _widening(*error), square <= bearable)
+        for curve, square, error in zip(fitted, squares, errors, strict=True)
     ]
     return sorted(judged, key=lambda model: model.forecast_error or 0.0)
 

@@ -99,12 +99,12 @@ class Score:
 
     @property
     def scored(self) -> list[Foretold]:
-        return [one for one in self.forecasts if one.measured is not None]
+        return [forecast for forecast in self.forecasts if forecast.measured is not None]
 
     @property
     def held(self) -> int:
         """Of ``scored``, so many in their interval."""
-        return sum(one.holds is True for one in self.scored)
+        return sum(foretold.holds is True for foretold in self.scored)
 
     @property
     def coverage(self) -> Interval | None:
@@ -115,13 +115,15 @@ class Score:
     @property
     def error(self) -> float | None:
         """Median distance of what was measured from the figure foretold, as a share of the latter."""
-        ratios = [one.measured / one.rate for one in self.scored if one.measured and one.rate]
+        ratios = [foretold.measured / foretold.rate for foretold in self.scored if foretold.measured and foretold.rate]
         return None if not ratios else float(np.expm1(np.median(np.abs(np.log(ratios)))))
 
     @property
     def width(self) -> float | None:
         """Median of the intervals' upper ends over their lower ones."""
-        return median([one.interval.high / one.interval.low for one in self.scored if one.interval.low > 0])
+        return median(
+            [foretold.interval.high / foretold.interval.low for foretold in self.scored if foretold.interval.low > 0]
+        )
 
 
 def exact_interval(hits: int, of: int) -> Interval:
@@ -135,7 +137,7 @@ def looking_back(series: Sequence[Series]) -> Score:
 
     Where a series has more sizes than ``LOOKS_BACK`` that can be foretold, those largest.
     """
-    return Score(tuple(one for each in series for one in _looked_back(each)))
+    return Score(tuple(foretold for each in series for foretold in _looked_back(each)))
 
 
 def _looked_back(series: Series) -> list[Foretold]:

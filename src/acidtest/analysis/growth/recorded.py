@@ -40,9 +40,9 @@ def recorded(
         name = levels_text(key, varying) or members[0].engine
         present = {row.levels[SIZE] for row in members}
         never = tuple(size for size in header.factors.get(SIZE, []) if size not in present)
-        foretold = {one.size: one for one in forecasts if one.levels == key}
+        foretold = {forecast.size: forecast for forecast in forecasts if forecast.levels == key}
         sizes = tuple(_size(name, row, foretold.get(row.levels[SIZE])) for row in members)
-        points = sorted((one.point for one in sizes if one.point), key=lambda point: point.bytes)
+        points = sorted((size.point for size in sizes if size.point), key=lambda point: point.bytes)
         beside = Recorded(members[0].workload, key, sizes, never, asked.get("load") == "fresh")
         series.append(Series(name, tuple(points), tuple(_landmarks(sizes, memory_bytes)), beside))
     return series
@@ -70,14 +70,14 @@ def _size(series: str, row: Row, forecast: Forecast | None) -> RecordedSize:
 def _reads(alike: Sequence[Recording]) -> tuple[float, ...]:
     """Of a transaction; all that the device was read counts."""
     return tuple(
-        one.device.reads / one.result.counts.committed
-        for one in alike
-        if one.device and one.result and one.result.counts.committed
+        recording.device.reads / recording.result.counts.committed
+        for recording in alike
+        if recording.device and recording.result and recording.result.counts.committed
     )
 
 
 def _landmarks(sizes: Sequence[RecordedSize], memory_bytes: float | None) -> list[Landmark]:
-    first = next((recording for one in sizes if one.point for recording in one.row.done), None)
+    first = next((recording for size in sizes if size.point for recording in size.row.done), None)
     if first is None:
         return []
     landmarks = [Landmark(MEMORY, memory_bytes or _memory(first))]
@@ -95,7 +95,7 @@ def _memory(one: Recording) -> float:
 
 
 def _deeper(sizes: Sequence[RecordedSize]) -> list[Landmark]:
-    known = [(one.bytes, one.statistics) for one in sizes if one.bytes is not None and one.statistics]
+    known = [(size.bytes, size.statistics) for size in sizes if size.bytes is not None and size.statistics]
     landmarks = []
     for (bytes_before, before), (bytes_after, after) in itertools.pairwise(sorted(known, key=lambda one: one[0])):
         if deeper := [index for index, _ in levels_gained(before, after)]:

@@ -101,7 +101,7 @@ def _knee(answer: GrowthAnswer) -> list[str]:
     elif knee.p is None:
         words.append(f"Cannot tell whether there is a knee: {knee.reason}.")
         return words
-    elif not any(one.bytes == found.bytes for one in answer.series.landmarks for found in knee.smallest):
+    elif not any(landmark.bytes == found.bytes for landmark in answer.series.landmarks for found in knee.smallest):
         at = f"at {size_text(knee.smallest[0].bytes)} {knee.smallest[0].said}"
         verdict = "No knee shown" if knee.verdict == "no knee shown" else "Cannot tell whether there is a knee"
         words.append(f"{verdict} (p {knee.p:.2g}): {at}.")

@@ -110,7 +110,7 @@ def _of_statistics(
         unusual = ask(inspected.statistics) if inspected.statistics else []
         if unusual and not (name == "versions-many" and "not_vacuumed" in inspected.listed):  # which tells the same
             first, *others = unusual
-            says = f"{head}: {first.where}, {first.text}.{alike(one.where for one in others)}"
+            says = f"{head}: {first.where}, {first.text}.{alike(other.where for other in others)}"
             evidence = tuple(f"{one.where}: {one.text}" for one in unusual)
             yield Sign(name, "note", says, threshold, do(inspected), source, evidence)
 

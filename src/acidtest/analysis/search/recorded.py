@@ -112,8 +112,8 @@ def searches(header: Header, recordings: Sequence[Recording]) -> list[Search]:
     """One for each combination that has a run, in the experiment's own order of levels."""
     asked = Asked.of(header.experiment)
     groups: dict[tuple[tuple[str, str], ...], list[Recording]] = {}
-    for one in recordings:
-        groups.setdefault(tuple((f, level) for f, level in one.levels.items() if f != RATE), []).append(one)
+    for recording in recordings:
+        groups.setdefault(tuple((f, level) for f, level in recording.levels.items() if f != RATE), []).append(recording)
 
     def place(key: tuple[tuple[str, str], ...]) -> list[int]:
         return [
@@ -166,7 +166,7 @@ def replayed(recordings: Iterable[Recording], asked: Asked, judge: Judge) -> Sea
 
 
 def _replayed(recordings: Sequence[Recording], asked: Asked, judge: Judge) -> Search:
-    by_run = {(one.workload.get(RATE), one.repetition): one for one in recordings}
+    by_run = {(recording.workload.get(RATE), recording.repetition): recording for recording in recordings}
     some = next(iter(by_run.values()), None)
     levels = {f: level for f, level in some.levels.items() if f != RATE} if some else {}
     taken: list[Taken] = []
@@ -187,7 +187,7 @@ def _replayed(recordings: Sequence[Recording], asked: Asked, judge: Judge) -> Se
 def varying(found: Sequence[Search]) -> list[str]:
     """Factors of which there are several levels, in order."""
     factors = list(found[0].levels) if found else []
-    return [factor for factor in factors if len({one.levels.get(factor) for one in found}) > 1]
+    return [factor for factor in factors if len({search.levels.get(factor) for search in found}) > 1]
 
 
 def figures(rate: Rate, clause: int, phase: Phase | None = None) -> list[float]:

@@ -100,7 +100,7 @@ def _value(result: RunResult, clause: Clause, waiting: float, waited_ms: float) 
     """The figure of a clause in milliseconds, and how many transactions it needs where there are too few; else 0."""
     histogram, lost = result.latency, result.counts.given_up + result.counts.errors
     if clause.kind:
-        kind = next((one for one in result.kinds if one.name == clause.kind), None)
+        kind = next((kind for kind in result.kinds if kind.name == clause.kind), None)
         if kind is None:
             return math.inf, 0
         histogram, lost = kind.latency, kind.given_up + kind.errors
@@ -164,7 +164,7 @@ def growing(series: Sequence[Second]) -> bool:
     ``analysis.steady``. A queue that grows from nothing at an even pace gives a size of 2. Fewer than eight whole
     seconds with a commit do not tell.
     """
-    whole = [one for one in series if one.at_s >= -1e-9 and one.length_s >= 0.999 and one.committed]
+    whole = [second for second in series if second.at_s >= -1e-9 and second.length_s >= 0.999 and second.committed]
     if len(whole) < SECONDS_NEEDED:
         return False
     at = np.array([one.at_s for one in whole])

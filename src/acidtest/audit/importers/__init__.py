@@ -31,7 +31,7 @@ def importers() -> tuple[Importer, ...]:
     """Every ``Importer`` at the top of a module of this package."""
     found = []
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        found += [one for one in vars(importlib.import_module(module.name)).values() if isinstance(one, Importer)]
+        found += [var for var in vars(importlib.import_module(module.name)).values() if isinstance(var, Importer)]
     # A tool's output is known before its words are looked through.
     return tuple(sorted({id(one): one for one in found}.values(), key=lambda one: (one.last, one.beside)))
 
@@ -78,7 +78,7 @@ def read(root: Path) -> Bench:
     parts, included = configurations.follow(parts, files)
     understood += [(name, "configuration") for name in unread if name in included]
     unread = [name for name in unread if name not in included]
-    not_understood = [one for one in not_understood if one.file not in included]
+    not_understood = [evidence for evidence in not_understood if evidence.file not in included]
     everything, parts = parts, used.left(parts)
 
     def of(kind: type[P]) -> list[P]:
@@ -104,7 +104,7 @@ def read(root: Path) -> Bench:
     if said is None:
         return bench
     declaration.check_published(said, files)
-    mine = [name for one in said.sides for name in one.files]
+    mine = [name for side in said.sides for name in side.files]
 
     def sides_of(names: Sequence[str]) -> list[Side]:
         return engines.sides(
@@ -148,7 +148,7 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
         if of_kind is None:
             continue
         # A line of a result is one result, whoever else could read it.
-        lines = {one.where.line for one in parts if isinstance(one, Published) and not one.planned}
+        lines = {part.where.line for part in parts if isinstance(part, Published) and not part.planned}
         parts += [one for one in of_kind if not (isinstance(one, Published) and one.where.line in lines - {None})]
         if importer.beside:
             other = other or importer.kind
@@ -156,20 +156,20 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
             kind, together = kind or importer.kind, importer.together
     # What an engine says of a setting is no figure that was measured.
     said = dumps.lines(parts)
-    parts = [one for one in parts if not (isinstance(one, Published) and one.where.line in said)]
+    parts = [part for part in parts if not (isinstance(part, Published) and part.where.line in said)]
     return kind or other, _placed(file, parts)
 
 
 def _placed(file: File, parts: list[Part]) -> list[Part]:
     """The parts, results with what names tell of them, and those of a text with the headings that they stand under:
     what tells one from another there."""
-    if not any(isinstance(one, Published) for one in parts):
+    if not any(isinstance(part, Published) for part in parts):
         return parts
     above = tables.headings(file.lines) if tables.PROSE.fullmatch(file.base) else []
     placed = (
-        replace(one, under=above[one.where.line - 1])
-        if isinstance(one, Published) and one.where.line and one.where.line <= len(above)
-        else one
-        for one in parts
+        replace(part, under=above[part.where.line - 1])
+        if isinstance(part, Published) and part.where.line and part.where.line <= len(above)
+        else part
+        for part in parts
     )
     return [named.filled(one) if isinstance(one, Published) and not one.planned else one for one in placed]

@@ -64,12 +64,16 @@ def of_lines(
         set_.append(Setting(known.spelled(written), value, where, written))
         if "=" not in bare[: match.start(2)]:
             apart.append(set_[-1])
-    votes = Counter(owner for one in set_ if (owner := known.owner(one.written)))
+    votes = Counter(owner for setting in set_ if (owner := known.owner(setting.written)))
     engine = votes.most_common(1)[0][0] if votes else None if options else known.called(context)
     if other > len(set_) or engine is None:
         return
     # Only PostgreSQL has values without a "=": "wal_level minimal". "FLUSH PRIVILEGES" sets nothing.
-    mine = (one for one in set_ if known.has(engine, one.name) and (engine == "postgresql" or one not in apart))
+    mine = (
+        setting
+        for setting in set_
+        if known.has(engine, setting.name) and (engine == "postgresql" or setting not in apart)
+    )
     settings = tuple(one for one in mine if not re.search(r"[\0{}$]", one.value))
     if settings:
         kind = {"postgresql": "postgresql.conf", "mysql": "my.cnf", "firebird": "firebird.conf"}.get(engine, "settings")

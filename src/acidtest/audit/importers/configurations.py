@@ -150,7 +150,7 @@ def _fork(file: File, lines: Sequence[Line]) -> EngineName:
         of_system = parts[at] in ("mysql", "mysql.conf.d") and "etc" in parts[max(at - 2, 0) : at]
         if ("mariadb" in parts[at]) != ("mysql" in parts[at]) and not of_system:
             return "mariadb" if "mariadb" in parts[at] else "mysql"
-    groups = [one.section for one in lines if isinstance(one, Setting)]
+    groups = [line.section for line in lines if isinstance(line, Setting)]
     return "mariadb" if any(group.startswith("mariadb") for group in groups) else "mysql"
 
 
@@ -173,13 +173,13 @@ def _of_lines(file: File, engine: EngineName, kind: Kind, lines: Sequence[Line])
     values: list[Setting] = []
     includes: list[Include] = []
     filled_in = False
-    for one in lines:
-        if isinstance(one, Include):
-            includes.append(replace(one, at=len(values)))
-        elif TEMPLATE.search(one.value):
+    for line in lines:
+        if isinstance(line, Include):
+            includes.append(replace(line, at=len(values)))
+        elif TEMPLATE.search(line.value):
             filled_in = True
         else:
-            values.append(one)
+            values.append(line)
     return Configuration(
         file.at(), engine, kind.name, tuple(values), includes=tuple(includes), whole=False if filled_in else None
     )
@@ -194,7 +194,9 @@ def _is_one(kind: Kind, file: File) -> bool:
     known = {one.name for one in set_ if engine.has(one.name)}
     if kind.name == "my.cnf":
         sections = {match[1].lower() for bare in filled if (match := SECTION.fullmatch(bare))}
-        return bool(known or not set_) and any(SERVER.fullmatch(one) and one != "server" for one in sections)
+        return bool(known or not set_) and any(
+            SERVER.fullmatch(section) and section != "server" for section in sections
+        )
     told = kind.engine in file.base or (kind.engine == "postgresql" and file.base.startswith(("pg", "postgres")))
     neutral = {one.name for one in set_ if engine.neutral.fullmatch(one.name)}
     share = len(known | neutral) / max(len(filled), 1)
@@ -209,7 +211,7 @@ def _read(file: File) -> Sequence[Part] | None:
         if file.size > OTHER_BYTES_MAX or b"\0" in file.head or len(file.lines) > LINES_MAX:
             return None
         others = (BY_NAME[name] for name in ("my.cnf", "firebird.conf", "postgresql.conf"))
-        kind = next((one for one in others if _is_one(one, file)), None)
+        kind = next((other for other in others if _is_one(other, file)), None)
     elif "\0" in file.text:
         raise Broken(f"is no {kind.name}: it holds what is no text")
     elif len(file.lines) > LINES_MAX:

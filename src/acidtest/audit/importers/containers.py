@@ -77,7 +77,7 @@ class _Container:
         told = self.image, self.words, self.environment, mounts, where, side
         for part in server_commands.container(*told, places=self.places, **more):
             if isinstance(part, Configuration) and part.source == "command line":
-                shifted = tuple(replace(one, where=file.at(node.line)) for one in part.settings)
+                shifted = tuple(replace(setting, where=file.at(node.line)) for setting in part.settings)
                 yield from server_commands.placed([replace(part, settings=shifted)], lines, node.line)
             else:
                 yield part
@@ -93,10 +93,10 @@ def _container(node: Node, image: str, keys: Sequence[str], file: File, held: di
     places: dict[str, Where] = {}
     variables = node.get(keys[0])
     # A mapping, or a list of "NAME=value".
-    pairs = [(key, one.text or "", one.line) for key, one in variables.pairs.items()] if variables else []
-    for one in variables or ():
-        name, _, value = (one.text or "").partition("=")
-        pairs.append((name, value, one.line))
+    pairs = [(key, pair.text or "", pair.line) for key, pair in variables.pairs.items()] if variables else []
+    for variable in variables or ():
+        name, _, value = (variable.text or "").partition("=")
+        pairs.append((name, value, variable.line))
     for name, value, line in pairs:
         if name:
             environment[name], places[name] = resolved(value, held), file.at(line)
@@ -139,7 +139,7 @@ def _ends(volume: Node, held: dict[str, str]) -> tuple[str, str]:
 def _store(root: Node, service: Node, one: _Container, file: File, held: dict[str, str]) -> Iterator[Statement]:
     """The store that a service is; and if none of our engines, whether it is told nothing but who may connect."""
     where = file.at((service.get("image") or service).line)
-    for store in stores.named_in(one.image.rpartition("/")[2]):
+    for store in sorted(stores.named_in(one.image.rpartition("/")[2])):
         yield Statement(where, "store", store)
         told = one.words or any(not ACCESS.search(name) for name in one.environment)
         given = any(service.get(key) is not None for key in ("build", "env_file", "extends", "configs"))
@@ -163,9 +163,9 @@ def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tup
     mounted that is not in the kit."""
     tmpfs = service.get("tmpfs")
     mounts = [
-        Mount(file.at(one.line), one.text.partition(":")[0], "tmpfs", frozenset())
-        for one in ((tmpfs if tmpfs.is_list else [tmpfs]) if tmpfs is not None else ())
-        if one.text
+        Mount(file.at(tmpf.line), tmpf.text.partition(":")[0], "tmpfs", frozenset())
+        for tmpf in ((tmpfs if tmpfs.is_list else [tmpfs]) if tmpfs is not None else ())
+        if tmpf.text
     ]
     reads: list[str] = []
     elsewhere = False

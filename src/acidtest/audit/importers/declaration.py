@@ -65,10 +65,10 @@ class _Table:
         found = replace(self, path=path, values=value if isinstance(value, dict) else {})
         if not isinstance(value, dict):
             found.refuse("", f"found {_shown(value)}, must be a table")
-        wrong = [one for one in found.values if one not in allowed] if allowed is not None else []
+        wrong = [value for value in found.values if value not in allowed] if allowed is not None else []
         for one in wrong:
             found.refuse("", not_among("key", _cut(one), allowed or ()))
-        return replace(found, values={name: one for name, one in found.values.items() if name not in wrong})
+        return replace(found, values={name: value for name, value in found.values.items() if name not in wrong})
 
     def text(self, key: str, *, needed: bool = False) -> str:
         value = self.values.get(key)
@@ -174,9 +174,9 @@ def _toml(text: str, name: str) -> _Table:
 def _declared(whole: _Table) -> Declared:
     table = whole.table("", whole.values, KEYS)
     of_machines, of_sides = (table.table(key, table.values.get(key, {})) for key in ("machines", "sides"))
-    machines = [_machine(of_machines.table(name, one, MACHINE_KEYS)) for name, one in of_machines.values.items()]
-    sides = [_side(of_sides.table(name, one, SIDE_KEYS)) for name, one in of_sides.values.items()]
-    names = [one.name for one in machines]
+    machines = [_machine(of_machines.table(name, value, MACHINE_KEYS)) for name, value in of_machines.values.items()]
+    sides = [_side(of_sides.table(name, value, SIDE_KEYS)) for name, value in of_sides.values.items()]
+    names = [machine.name for machine in machines]
     for side in sides:
         if side.machine and side.machine not in names:
             remedy = f"add a table [machines.{side.machine}]"
@@ -199,7 +199,7 @@ def _declared(whole: _Table) -> Declared:
         else None,
         sides=tuple(sides),
         machines=tuple(machines),
-        claims=tuple(_claim(of_claims.table(number, one, CLAIM_KEYS)) for number, one in enumerate(claims)),
+        claims=tuple(_claim(of_claims.table(number, claim, CLAIM_KEYS)) for number, claim in enumerate(claims)),
         measures=Setting("measures", measures, table.where("measures")) if measures else None,
         database_mb=table.setting("database_mb", amount=True),
         repetitions=table.setting("repetitions", amount=True),
@@ -214,7 +214,7 @@ def _is_amount(value: Any) -> bool:
 
 def _machine(table: _Table) -> DeclaredMachine:
     facts = (table.setting(key, amount=key in AMOUNTS) for key in table.values)
-    return DeclaredMachine(table.where(), str(table.path[-1]), tuple(one for one in facts if one))
+    return DeclaredMachine(table.where(), str(table.path[-1]), tuple(fact for fact in facts if fact))
 
 
 def _side(table: _Table) -> DeclaredSide:
@@ -262,8 +262,8 @@ PLACE = linear.Pattern(r"([^\s:]{1,200}\.\w{1,10})(?::(\d{1,9}))?")
 def check_published(declared: Declared, files: Mapping[str, File]) -> None:
     """Raises BadInput for a file or a line of the kit that a claim names and that is not there."""
     problems = Problems()
-    for one in declared.claims:
-        place = PLACE.fullmatch(one.published)
+    for claim in declared.claims:
+        place = PLACE.fullmatch(claim.published)
         if not place or not (place[2] or known.is_prose(place[1])):
             continue  # a talk, an address
         at, file = f"{declared.where.file}: published: ", files.get(place[1])
@@ -271,7 +271,7 @@ def check_published(declared: Declared, files: Mapping[str, File]) -> None:
             problems.add(BadInput(f"{at}{_cut(place[1])} is not in the kit", "name a file and a line of it"))
         elif place[2] and not 0 < int(place[2]) <= len(file.lines):
             told = counted(len(file.lines), "line")
-            problems.add(BadInput(f"{at}{_cut(one.published)} is not there", f"the file has {told}"))
+            problems.add(BadInput(f"{at}{_cut(claim.published)} is not there", f"the file has {told}"))
     problems.check()
 
 

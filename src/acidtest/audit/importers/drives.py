@@ -128,7 +128,7 @@ def _crystal_text(file: File) -> Sequence[Published | Statement] | None:
     tests = [(at, match) for at, line in enumerate(file.lines, start=1) if (match := OF_TEST.pattern.match(line))]
     for at, match in tests:
         told = {"bytes": str(int(float(match[1]) * POWER[match[2]])), "runs": match[3]}
-        parts = [replace(one, parameters=told) if isinstance(one, Published) else one for one in parts]
+        parts = [replace(part, parameters=told) if isinstance(part, Published) else part for part in parts]
         if int(match[3]) > 1:
             best = f"the best of {match[3]} runs, as CrystalDiskMark reports it"
             parts.append(Statement(file.at(at), "best-of", best))

@@ -156,7 +156,7 @@ def _dump(
     )
     if engine is None or not settings:
         return None
-    held = {one.name: one.value for one in settings}
+    held = {setting.name: setting.value for setting in settings}
     version = held.get("version" if engine == "mysql" else "server_version", "")
     return Configuration(
         file.at(line),
@@ -252,17 +252,17 @@ def of_lines(lines: Sequence[str], file: File) -> list[Configuration]:
     ruled = (one for table in _ruled(lines) if (one := _of_table(table, file)))
     for part in chain(ruled, *(parse(lines, file) for parse in (_separated, _headless, _pairs, _pragmas))):
         # A table that two readings recognise is one.
-        settings = tuple(one for one in part.settings if one.where.line not in read)
+        settings = tuple(setting for setting in part.settings if setting.where.line not in read)
         if settings:
-            read |= {one.where.line for one in settings}
+            read |= {setting.where.line for setting in settings}
             found.append(replace(part, settings=settings))
     return found
 
 
 def lines(parts: Iterable[object]) -> set[int | None]:
     """Those of a file that say what a setting is."""
-    said = (one for one in parts if isinstance(one, Configuration) and one.source == "dump")
-    return {setting.where.line for one in said for setting in one.settings} - {None}
+    said = (part for part in parts if isinstance(part, Configuration) and part.source == "dump")
+    return {setting.where.line for part in said for setting in part.settings} - {None}
 
 
 def _read(file: File) -> Sequence[Configuration] | None:

@@ -135,9 +135,9 @@ def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
             group.parts.append(one)
     groups = [*sorted(groups, key=lambda group: group.name), *strays.values()]
     for group in groups:
-        group.parts += [one for one in loose if isinstance(one, Mount)]
-        called = {(one.where.file, one.side) for one in group.parts if isinstance(one, Configuration)}
-        group.parts += [one for one in mounts if (one.where.file, one.side) in called]
+        group.parts += [part for part in loose if isinstance(part, Mount)]
+        called = {(part.where.file, part.side) for part in group.parts if isinstance(part, Configuration)}
+        group.parts += [mount for mount in mounts if (mount.where.file, mount.side) in called]
     return [group.side() for group in groups]
 
 
@@ -191,10 +191,12 @@ def _clusters(configurations: Sequence[Configuration]) -> list[list[Configuratio
     # A file in "conf.d" is read with all others there.
     main: list[Configuration] = []
     beside: list[Configuration] = []
-    for one in configurations:
-        partial = one.kind in PARTS or PurePosixPath(one.where.file).parent.name.lower().endswith(".d")
-        (beside if partial else main).append(one)
-    real = [one for one in main if not KEPT.fullmatch(one.where.file.lower())] or main
+    for configuration in configurations:
+        partial = configuration.kind in PARTS or PurePosixPath(configuration.where.file).parent.name.lower().endswith(
+            ".d"
+        )
+        (beside if partial else main).append(configuration)
+    real = [configuration for configuration in main if not KEPT.fullmatch(configuration.where.file.lower())] or main
     alike: dict[frozenset[tuple[str, str]], list[Configuration]] = defaultdict(list)
     for one in real:
         alike[frozenset({setting.name: setting.value for setting in one.settings}.items())].append(one)
@@ -213,8 +215,8 @@ def _clusters(configurations: Sequence[Configuration]) -> list[list[Configuratio
 def _with_named(groups: list[_Group], named: Sequence[Configuration]) -> list[_Group]:
     """The groups, and those that files give a name to: each with what lies in the folder that is its own."""
     by_name: dict[tuple[str, str], list[Configuration]] = defaultdict(list)
-    for one in named:
-        by_name[str(PurePosixPath(one.where.file).parent), one.side].append(one)
+    for configuration in named:
+        by_name[str(PurePosixPath(configuration.where.file).parent), configuration.side].append(configuration)
     engines = Counter(of[0].engine for of in by_name.values())
     names = Counter(name for _, name in by_name)
     takers: dict[int, list[_Group]] = defaultdict(list)
@@ -242,7 +244,7 @@ def _same(one: EngineName | None, other: EngineName | None) -> bool:
 
 def _is_named(group: _Group, folder: str, name: str, of: Sequence[Configuration]) -> bool:
     """Whether a group is what a file in ``folder`` calls by this name."""
-    if any(is_of(file, one.reads) for one in of for file in group.files):
+    if any(is_of(file, configuration.reads) for configuration in of for file in group.files):
         return True
     path = PurePosixPath(group.home)
     return path.name.lower() == name.lower() and (folder == "." or PurePosixPath(folder) in path.parents)
@@ -250,8 +252,8 @@ def _is_named(group: _Group, folder: str, name: str, of: Sequence[Configuration]
 
 def _with_passing(groups: list[_Group], passing: Sequence[Configuration]) -> list[_Group]:
     """The groups, with what sets settings and has no folder of its own: command lines, statements, dumps."""
-    for engine in dict.fromkeys(one.engine for one in passing):
-        of = [one for one in passing if one.engine == engine]
+    for engine in dict.fromkeys(configuration.engine for configuration in passing):
+        of = [configuration for configuration in passing if configuration.engine == engine]
         dumps = [one for one in of if one.source == "dump"]
         alike = [group for group in groups if _same(group.engine, engine)]
         if len(alike) == 1 and len(set(map(_says, dumps))) > 1:
@@ -274,8 +276,8 @@ def _with_passing(groups: list[_Group], passing: Sequence[Configuration]) -> lis
 def _apart(begun: Sequence[Configuration], shared: Sequence[Part]) -> list[_Group]:
     """A group for each file, those that say the same together."""
     by_file: dict[str, list[Configuration]] = defaultdict(list)
-    for one in begun:
-        by_file[one.where.file].append(one)
+    for configuration in begun:
+        by_file[configuration.where.file].append(configuration)
     groups: dict[object, _Group] = {}
     for file, of in by_file.items():
         groups.setdefault((*map(_says, of),), _Group(file, of[0].engine, "", list(shared))).parts += of

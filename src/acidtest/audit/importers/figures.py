@@ -136,7 +136,7 @@ Held = tuple[int, Role, Amount]  # a figure of a row: its column and what it is
 
 
 def _in_prose(file: File) -> Sequence[Published] | None:
-    return _read(file) if PROSE.fullmatch(file.base) and not any(one in file.head for one in REPORTS) else None
+    return _read(file) if PROSE.fullmatch(file.base) and not any(report in file.head for report in REPORTS) else None
 
 
 def _alone(file: File) -> Sequence[Published] | None:
@@ -147,7 +147,7 @@ def _alone(file: File) -> Sequence[Published] | None:
 
 def _read(file: File) -> Sequence[Published] | None:
     of_others = (table for table in of_file(file) if not any({*map(str.upper, table.head)} >= own for own in OWN))
-    return [one for table in of_others for one in of_table(table, file)] or None
+    return [published for table in of_others for published in of_table(table, file)] or None
 
 
 def _of_json(file: File) -> Sequence[Published] | None:
@@ -214,7 +214,7 @@ def of_table(table: Table, file: File) -> list[Published]:
 
 def _measuring(roles: Sequence[Role | None]) -> int:
     """How many of them are figures by what they are called themselves."""
-    return sum(one is not None and one.kind in FIGURES and bool(one.statistic or one.written) for one in roles)
+    return sum(role is not None and role.kind in FIGURES and bool(role.statistic or role.written) for role in roles)
 
 
 def role(text: str, cells: Sequence[str]) -> Role | None:
@@ -280,11 +280,13 @@ def _together(published: Sequence[Published]) -> list[Published]:
 def _mean(of: Sequence[Published]) -> Published:
     means: dict[str, Any] = {}
     for name in ("rate", "tpm", "nopm", "bytes_per_s", "took_s", "failed_share"):
-        values = [value for one in of if (value := getattr(one, name)) is not None]
+        values = [value for published in of if (value := getattr(published, name)) is not None]
         means[name] = fmean(values) if values else None
-    means["latency_ms"] = {name: fmean(one.latency_ms[name] for one in of) for name in of[0].latency_ms}
+    means["latency_ms"] = {name: fmean(published.latency_ms[name] for published in of) for name in of[0].latency_ms}
     shared = {
-        name: value for name, value in of[0].parameters.items() if all(one.parameters.get(name) == value for one in of)
+        name: value
+        for name, value in of[0].parameters.items()
+        if all(published.parameters.get(name) == value for published in of)
     }
     return replace(of[0], **means, tried=None, runs=len(of), repetition=None, parameters=shared)
 

@@ -250,7 +250,7 @@ class File:
 
     def left_out(self, why: str, line: int | None = None) -> None:
         """Notes what of it is not read, once."""
-        if not any(one.text == why for one in self.notes):
+        if not any(note.text == why for note in self.notes):
             self.notes.append(Evidence(why, self.name, line))
 
     def at(self, line: int | None = None) -> Where:

@@ -40,7 +40,7 @@ def _read(file: File) -> Sequence[Published] | None:
     if not jobs:
         raise Broken("is fio's output without a job")
     line = file.text.count("\n", 0, begin.start()) + 1
-    return [one for job in jobs for one in _job(job, common | table(job.get("job options")), file, line)]
+    return [published for job in jobs for published in _job(job, common | table(job.get("job options")), file, line)]
 
 
 def _job(job: dict[str, Any], options: dict[str, Any], file: File, begin: int) -> Iterator[Published]:

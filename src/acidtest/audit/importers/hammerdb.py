@@ -82,7 +82,7 @@ def _report(report: dict[str, Any], file: File) -> Published:
     nopm, tpm = number(result.get("nopm")), number(result.get("tpm"))
     ramp_up, duration = number(asked.get("rampup_minutes")), number(asked.get("duration_minutes"))
     times = next(
-        (one for one in rows(table(report.get("response_times")).get("rows")) if one.get("name") == NEW_ORDER), {}
+        (row for row in rows(table(report.get("response_times")).get("rows")) if row.get("name") == NEW_ORDER), {}
     )
     series, interval = _counted(report, ramp_up or 0.0, duration)
     return Published(

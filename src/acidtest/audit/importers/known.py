@@ -96,7 +96,9 @@ def has(engine: EngineName, name: str) -> bool:
     return len(low) <= NAME_MAX and any(pattern.fullmatch(low) for pattern in patterns)
 
 
-PRODUCTS_BY_WORD = {word: one.name for one in PRODUCTS.values() for word in (one.name, *one.words, f"{one.name}sql")}
+PRODUCTS_BY_WORD = {
+    word: product.name for product in PRODUCTS.values() for word in (product.name, *product.words, f"{product.name}sql")
+}
 
 
 def product(text: str) -> EngineName | None:

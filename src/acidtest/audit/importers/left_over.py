@@ -116,7 +116,7 @@ def _of(file: File, kind: str, parts: Sequence[Part]) -> Iterator[Evidence]:
 def _in_prose(file: File, parts: Sequence[Part]) -> Iterator[Evidence]:
     """Its tables and blocks of figures that no part was read from."""
     read = {part.where.line for part in parts if isinstance(part, Published | Configuration)}
-    read |= {one.where.line for part in parts if isinstance(part, Configuration) for one in part.settings}
+    read |= {setting.where.line for part in parts if isinstance(part, Configuration) for setting in part.settings}
     read.discard(None)
     told: set[int] = set()  # lines of tables
     for table in tables.of_file(file):
@@ -141,7 +141,7 @@ def _in_text(file: File) -> Iterator[Evidence]:
         yield keyed
         return
     lines = file.first_lines[:LINES_MAX]
-    if table := next((one for one in tables.delimited(lines) if _measures(one)), None):
+    if table := next((table for table in tables.delimited(lines) if _measures(table)), None):
         yield _table(table, file)
         return
     if not CONFIGURES.fullmatch(file.base) and (figures := _rates(lines)):

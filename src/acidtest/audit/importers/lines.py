@@ -88,8 +88,8 @@ def _alone(file: File) -> Sequence[Published] | None:
     source = any(pattern.fullmatch(file.base) for pattern in (SOURCE, CONFIGURES)) or file.base.endswith(".json")
     if source or PROSE.fullmatch(file.base) or file.size > BYTES_MAX or b"\0" in file.head[:4096]:
         return None
-    heads = (one[:LINE_MAX] for one in file.first_lines)
-    if not any(pattern.search(one) for one in heads for pattern in (BEHIND, BEFORE, TOOK, WALL, GO, STAT)):
+    heads = (line[:LINE_MAX] for line in file.first_lines)
+    if not any(pattern.search(head) for head in heads for pattern in (BEHIND, BEFORE, TOOK, WALL, GO, STAT)):
         return None
     return _of(file, file.lines, 0)[:RESULTS_MAX] or None
 
@@ -111,9 +111,11 @@ def _of(file: File, lines: Sequence[str], before: int) -> list[Published]:
             _place(found, at, {name: ms for name, ms in latency.items() if name != "min" and ms > 0}, file)
     found += _compared(file, lines, before)
     by_label: dict[tuple[str, str], list[Published]] = {}
-    for one in found:
-        by_label.setdefault((one.name, one.unit if one.took_s is None else "took"), []).append(one)
-    return [one for of in by_label.values() for one in _course(of)]
+    for published in found:
+        by_label.setdefault((published.name, published.unit if published.took_s is None else "took"), []).append(
+            published
+        )
+    return [published for of in by_label.values() for published in _course(of)]
 
 
 def _compared(file: File, lines: Sequence[str], before: int) -> Iterator[Published]:
@@ -148,8 +150,8 @@ def _place(found: list[Published], at: int, latency: dict[str, float], file: Fil
 
 
 def _course(of: list[Published]) -> list[Published]:
-    rates = [one.rate for one in of if one.rate is not None]
-    times = [one.took_s for one in of if one.took_s is not None]
+    rates = [published.rate for published in of if published.rate is not None]
+    times = [published.took_s for published in of if published.took_s is not None]
     if len(of) > OFTEN and len(rates) == len(of):
         return [replace(of[0], rate=fmean(rates), series=tuple(rates))]
     if len(of) > OFTEN and len(times) == len(of):

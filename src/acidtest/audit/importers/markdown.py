@@ -91,14 +91,14 @@ def _arguments(lines: Sequence[str], file: File) -> Iterator[Configuration]:
     for number, line in enumerate(lines, start=1):
         if match := ARGUMENTS.search(line[: 1 << 14]):
             settings = server_commands.of_postgres(re.findall(r"['\"]([^'\"]{1,300})['\"]", match[0]), file.at(number))
-            if any(known.owner(one.name) == "postgresql" for one in settings):
+            if any(known.owner(setting.name) == "postgresql" for setting in settings):
                 yield Configuration(file.at(number), "postgresql", "command line", settings, source="command line")
 
 
 def _lines(parts: Sequence[Part]) -> set[int]:
     """Where they and their settings stand."""
     places = {part.where.line for part in parts}
-    places |= {one.where.line for part in parts if isinstance(part, Configuration) for one in part.settings}
+    places |= {setting.where.line for part in parts if isinstance(part, Configuration) for setting in part.settings}
     return {line for line in places if line is not None}
 
 
@@ -127,13 +127,13 @@ def _of_table(table: tables.Table, file: File, heading: str) -> Iterator[Configu
 
 def _made(found: Sequence[Setting], file: File, context: str, side: str) -> Iterator[Configuration]:
     """One configuration of what a column or a row holds; its ``side`` is what that is called."""
-    votes = Counter(engine for one in found if (engine := known.owner(one.name)))
+    votes = Counter(engine for setting in found if (engine := known.owner(setting.name)))
     engine = votes.most_common(1)[0][0] if votes else None
     settings = tuple(
-        replace(one, value=value)
-        for one in found
-        if engine and known.has(engine, one.name) and re.fullmatch(r"[^|<>{}$]*\w[^|<>{}$]*", one.value[:61])
-        if len(value := known.value(one.value)) <= 60
+        replace(setting, value=value)
+        for setting in found
+        if engine and known.has(engine, setting.name) and re.fullmatch(r"[^|<>{}$]*\w[^|<>{}$]*", setting.value[:61])
+        if len(value := known.value(setting.value)) <= 60
     )
     if engine and settings:
         side = known.value(side) if re.search(r"[^\W\d_]", side) and len(side) <= 40 else ""
@@ -147,7 +147,7 @@ def _read(file: File) -> Sequence[Part] | None:
     if not (file.once(known.mentioned_in) or file.once(shell.starts)):
         return None
     parts = _of_text(file)
-    return [replace(one, prose=True) if isinstance(one, Configuration) else one for one in parts] or None
+    return [replace(part, prose=True) if isinstance(part, Configuration) else part for part in parts] or None
 
 
 IMPORTER = Importer("settings in a text", _read, beside=True)

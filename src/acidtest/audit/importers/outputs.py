@@ -31,7 +31,7 @@ MS = {"ns": 1e-6, "nsec": 1e-6, "us": 1e-3, "usec": 1e-3, "µs": 1e-3, "μs": 1e
 POWER = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ki": 2.0**10, "Ki": 2.0**10, "Mi": 2.0**20,
          "Gi": 2.0**30, "Ti": 2.0**40}  # fmt: skip
 LATENCY = linear.compile(r"mean|max|p\d{1,2}(?:\.\d{1,3})?")
-TYPES = {one.name: str(one.type) for one in fields(Published)}
+TYPES = {field.name: str(field.type) for field in fields(Published)}
 RESULTS = frozenset(("rate", "nopm", "tpm", "bytes_per_s", "took_s"))
 
 
@@ -172,8 +172,8 @@ class Output:
         if not (whole or is_else) and self.broken and not PROSE.fullmatch(file.base):  # a text quotes parts of it
             first = file.first_text.count("\n", 0, begins.start()) + 1
             raise Broken(f"is {self.broken}", runs[-1].line or runs[-1].begun if runs else first)
-        words = (Statement(one.where, "tpc-word", f"{self.tpc_word}: {one.nopm:,.1f}", one.nopm)
-                 for one in whole if self.tpc_word and one.nopm)  # fmt: skip
+        words = (Statement(of.where, "tpc-word", f"{self.tpc_word}: {of.nopm:,.1f}", of.nopm)
+                 for of in whole if self.tpc_word and of.nopm)  # fmt: skip
         return [*whole, *words] if whole or self.broken else None
 
     def _runs(self, file: File) -> list[Run]:

@@ -220,14 +220,14 @@ class _Reader:
         self.colons = not any(token.kind == "dollar" for token in tokens) and any(
             one.text == ":" and other.kind == "word" and other.text not in LABELLED for one, other in pairwise(body)
         )
-        statements = [one for one in _statements(body) if one]
+        statements = [statement for statement in _statements(body) if statement]
         for _ in range(PASSES_MAX):
             before = dict(self.known)
             for statement in statements:
                 self._assign(statement)
             if self.known == before:
                 break
-        loop, line = max(((self._count(one), -one[0].line) for one in statements), default=(0, 0))
+        loop, line = max(((self._count(statement), -statement[0].line) for statement in statements), default=(0, 0))
         return Routine(
             where=self.file.at(tokens[0].line),
             name=tokens[name].text,
@@ -291,7 +291,7 @@ class _Reader:
                 self.numbers[name].add(int(value[0].text[:9]))
 
     def _writes(self, statements: Sequence[Sequence[Token]]) -> Iterator[Write]:
-        inserts = [list(self._inserts(one)) for one in statements]
+        inserts = [list(self._inserts(statement)) for statement in statements]
         own: dict[str, set[Draw]] = defaultdict(set)  # what is drawn for the rows that are inserted into a table
         for insert in (one for of in inserts for one in of):
             own[insert.table].update(draw for _, draws in insert.columns for draw in draws)

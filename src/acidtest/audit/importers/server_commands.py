@@ -239,15 +239,15 @@ def placed(
             yield part
             continue
         settings, after = [], 0
-        for one in part.settings:
-            if one.where.line != first:
-                settings.append(one)
+        for setting in part.settings:
+            if setting.where.line != first:
+                settings.append(setting)
                 continue
-            names = {(one.written or one.name).lower(), one.name, one.name.replace("_", "-")}
+            names = {(setting.written or setting.name).lower(), setting.name, setting.name.replace("_", "-")}
             order = (*range(after, len(heads)), *range(after))
             found = next((at for at in order if any(name in heads[at] for name in names)), 0)
             after = found
-            settings.append(replace(one, where=Where(one.where.file, first + found)))
+            settings.append(replace(setting, where=Where(setting.where.file, first + found)))
         yield replace(part, settings=tuple(settings))
 
 
@@ -317,7 +317,7 @@ def _mount(words: Sequence[str], where: Where) -> Iterator[Mount]:
     bare = [word for at, word in enumerate(words) if word[:1] != "-" and at not in takes]
     point = bare[-1] if bare else ""
     if point.startswith("/") and UNKNOWN not in point and (kind or options) and len(words) < 20:
-        yield Mount(where, point, kind, frozenset(one for one in options if UNKNOWN not in one))
+        yield Mount(where, point, kind, frozenset(option for option in options if UNKNOWN not in option))
 
 
 def _docker_run(words: Sequence[str], where: Where, depth: int) -> Iterator[Configuration | Mount | Database]:
@@ -390,14 +390,14 @@ def _serves(words: Sequence[str]) -> bool:
     """Whether a container's command starts the server, at once or by way of a shell."""
     name = program(words[0])
     if PROGRAMS.get(name) == "shell":
-        return any(STARTS.search(one) for one in words[1:])
+        return any(STARTS.search(word) for word in words[1:])
     return PROGRAMS.get(name) in SERVERS or name in ("firebird", "fbguard") or name.endswith(".sh")
 
 
 def _told_to(words: Sequence[str], name: str) -> Image | None:
     """The engine of an image that somebody has made, by two options that only that engine's server has."""
-    mysql = sum(known.owner(one.name) == "mysql" for one in of_mysqld(words, Where("")))
-    postgresql = sum(known.owner(one.name) == "postgresql" for one in of_postgres(words, Where("")))
+    mysql = sum(known.owner(setting.name) == "mysql" for setting in of_mysqld(words, Where("")))
+    postgresql = sum(known.owner(postgre.name) == "postgresql" for postgre in of_postgres(words, Where("")))
     if max(mysql, postgresql) < 2:
         return None
     return Image(known.of_family("mysql", name) if mysql > postgresql else "postgresql", "", official=False)
@@ -457,9 +457,9 @@ def container(
         where, engine, "container", (), side=side, version=known_image.version, reads=tuple(reads), whole=whole
     )
     yield base
-    for one in found:
+    for configuration in found:
         # The image says which product it is, its command does not.
-        yield replace(one, engine=engine, side=side, version=known_image.version)
+        yield replace(configuration, engine=engine, side=side, version=known_image.version)
     for mount in mounts:
         if UNKNOWN not in mount.point:
             yield replace(mount, side=side)

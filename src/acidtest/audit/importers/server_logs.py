@@ -54,7 +54,7 @@ def _postgresql(file: File) -> Sequence[LogEntry] | None:
     checkpoints = _Checkpoints()
     lines = checkpoints.passing(file.stream())
     entries = log_lines.of_server(lines, file.at, "postgresql", log_lines.POSTGRESQL)
-    if any(one.kind == "checkpoints-frequent" for one in entries):
+    if any(entry.kind == "checkpoints-frequent" for entry in entries):
         checkpoints.begun.clear()  # the server itself complains
     return [*entries, *checkpoints.entries(file)]
 

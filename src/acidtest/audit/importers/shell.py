@@ -112,7 +112,7 @@ def of_lines(
     """What the commands in ``lines`` set; the first of them is the file's line ``first``."""
     held: dict[str, str] = {}
     ends: dict[str, list[int]] = defaultdict(list)  # lines of one word, which may end a here-document
-    for number, one in enumerate(lines) if any("<<" in one for one in lines) else ():
+    for number, one in enumerate(lines) if any("<<" in line for line in lines) else ():
         if len(one) < 60 and WORD.fullmatch(bare := one.strip()):
             ends[bare].append(number)
     called = linear.lines_with(CALLED, lines)
@@ -125,7 +125,7 @@ def of_lines(
         place = bisect_right(words_alone, at)
         if match and place < len(words_alone):
             end = words_alone[place]
-            body = [resolved(one[:LINE_SHORT], held) if not match[1] else one for one in lines[at + 1 : end]]
+            body = [resolved(line[:LINE_SHORT], held) if not match[1] else line for line in lines[at + 1 : end]]
             written = list(blocks.of_lines(body, file, first + at + 1, context=line[:LINE_SHORT]))
             yield from written
             if not written and depth < DEPTH_MAX:

@@ -14,7 +14,7 @@ from acidtest.formats import linear
 BYTES_MAX = 1 << 20
 LINE_MAX = 1_000
 KEPT = 20  # of a file
-KNOBS = [(name, linear.compile(one.knob, linear.I)) for name, one in STORES.items()]
+KNOBS = [(name, linear.compile(store.knob, linear.I)) for name, store in STORES.items()]
 UNLOGGED = linear.compile(r"^[^#]*\bCREATE\s+UNLOGGED\s+TABLE\b|^[^#]*\bSET\s+UNLOGGED\b", linear.I)
 ANY = linear.Set([pattern for _, pattern in KNOBS])
 

@@ -70,7 +70,7 @@ def of_file(file: File) -> list[Table]:
 def blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The lines between each pair of fences, from 0; of one that is never closed those to the end."""
     fences = [at for at, line in enumerate(lines) if FENCE.match(line)]
-    yield from ((one + 1, other) for one, other in zip(fences[::2], [*fences[1::2], len(lines)], strict=False))
+    yield from ((fence + 1, other) for fence, other in zip(fences[::2], [*fences[1::2], len(lines)], strict=False))
 
 
 def headings(lines: Sequence[str]) -> list[str]:
@@ -179,7 +179,7 @@ def _block(lines: Sequence[str], begin: int, end: int, before: int) -> Table | N
     if begin + 2 < end and RULE.fullmatch(lines[begin]):
         begin += 1  # it is ruled above too
     head_line = lines[begin]
-    separator = next((one for one in SEPARATORS if one in head_line), " ")
+    separator = next((separator for separator in SEPARATORS if separator in head_line), " ")
     if len(head_line) > COLUMNS_MAX * CELL_MAX or end - begin > ROWS_MAX + 1:
         return None
     if separator == " " and ALIGNED.search(head_line.strip()):

@@ -53,7 +53,9 @@ def load_json(text: str, begin: int = 0, line: int = 1) -> Any:
 def _is_deep(value: Any) -> bool:
     level, depth = [value], 0
     while level and depth <= DEPTH_MAX:
-        within = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        within = (
+            child.values() if isinstance(child, dict) else child for child in level if isinstance(child, dict | list)
+        )
         level = [child for of in within for child in of if isinstance(child, dict | list)]
         depth += 1
     return depth > DEPTH_MAX
@@ -130,8 +132,8 @@ def _node(node: Any, known: dict[Any, tuple[Node, int] | None]) -> tuple[Node, i
         if key != "<<":
             made.pairs[key] = held
             continue
-        for one in held.items or [held]:
-            made.pairs = one.pairs | made.pairs
+        for item in held.items or [held]:
+            made.pairs = item.pairs | made.pairs
     if size > YAML_VALUES_MAX:
         raise Broken(f"is YAML of more than {YAML_VALUES_MAX:,} values", line)
     known[node] = made, size

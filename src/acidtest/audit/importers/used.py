@@ -61,7 +61,7 @@ def _read(file: File) -> Sequence[Statement] | None:
 
 def left(parts: Sequence[tuple[str, Part]]) -> list[tuple[str, Part]]:
     """The parts without what only shows settings, or would set those of servers that nobody starts."""
-    parts = [one for one in parts if not (FIXTURE.search(one[0]) and _is_of_a_server(one[1]))]
+    parts = [part for part in parts if not (FIXTURE.search(part[0]) and _is_of_a_server(part[1]))]
     held = _with_known_files(parts)
     sets = [name for name, part in held if isinstance(part, Configuration)]
     shown = {name for name in sets if _only_shows(name)}

@@ -51,12 +51,12 @@ def _setting(key: str, value: str, file: File, line: int) -> Setting:
 def _sort(entries: Sequence[Setting], said: EngineName | None, groups: Groups) -> None:
     """Into ``groups`` by whose settings these are: all known ones beside one that only that engine has, or under a key
     that says the engine those that matter."""
-    votes = Counter(engine for one in entries if (engine := known.owner(one.name)))
+    votes = Counter(engine for entry in entries if (engine := known.owner(entry.name)))
     if votes:
         engine = votes.most_common(1)[0][0]
-        groups[engine] += [one for one in entries if known.has(engine, one.name) and one.name not in ACCESS]
+        groups[engine] += [entry for entry in entries if known.has(engine, entry.name) and entry.name not in ACCESS]
     elif said is not None:
-        groups[said] += [one for one in entries if one.name in settings.of(said).known]
+        groups[said] += [entry for entry in entries if entry.name in settings.of(said).known]
 
 
 def _usable(value: str | None) -> bool:
@@ -64,7 +64,7 @@ def _usable(value: str | None) -> bool:
 
 
 def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
-    composed = any(one.get("services") is not None for one in roots)
+    composed = any(root.get("services") is not None for root in roots)
     for root in roots:
         resource = root.says("kind") if root.says("apiVersion") else ""
         side = root.says("metadata", "name") if resource not in ("", "ConfigMap", "Secret") else ""
@@ -74,8 +74,8 @@ def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
                 continue
             said = next((engine for key in reversed(path) if (engine := known.called(key))), known.called(file.name))
             _sort(_of_node(node, file), said, groups)
-            for one in _in_texts(node, file, plain=not composed and not resource):
-                yield replace(one, side=side) if side and not one.side else one
+            for text in _in_texts(node, file, plain=not composed and not resource):
+                yield replace(text, side=side) if side and not text.side else text
         version = root.says("spec", "postgresql", "version") if side else ""
         for one in _made(groups, file, list(root.pairs)[:100]):
             yield replace(one, side=side, version=version)
@@ -92,9 +92,9 @@ def undisputed(found: Iterable[Setting]) -> tuple[Setting, ...]:
     """Those that one file sets to one value. Of others, which are for several cases, nobody can say which holds."""
     values: dict[str, set[str]] = defaultdict(set)
     kept: dict[str, Setting] = {}
-    for one in found:
-        values[one.name].add(settings.alike(one.value))
-        kept.setdefault(one.name, one)
+    for setting in found:
+        values[setting.name].add(settings.alike(setting.value))
+        kept.setdefault(setting.name, setting)
     return tuple(one for name, one in kept.items() if len(values[name]) == 1)
 
 
@@ -124,12 +124,12 @@ def _in_texts(node: Node, file: File, *, plain: bool) -> Iterator[Configuration]
         if name in SCRIPTS and plain and shell.PROGRAM.search(text):
             yield from (part for part in shell.of_lines(lines, file, first) if isinstance(part, Configuration))
         elif known.mentioned(text):
-            for one in blocks.of_lines(lines, file, first, context=f"{name} {file.name}"):
+            for line in blocks.of_lines(lines, file, first, context=f"{name} {file.name}"):
                 # Of folded lines, or a quoted text with "\\n", no line is known better than the first.
-                known_lines = all((setting.where.line or 0) <= len(file.lines) for setting in one.settings)
+                known_lines = all((setting.where.line or 0) <= len(file.lines) for setting in line.settings)
                 where = file.at(value.line)
-                placed = tuple(replace(setting, where=where) for setting in one.settings)
-                yield one if known_lines else replace(one, settings=placed)
+                placed = tuple(replace(setting, where=where) for setting in line.settings)
+                yield line if known_lines else replace(line, settings=placed)
 
 
 def _of_lines(file: File) -> Iterator[Configuration]:

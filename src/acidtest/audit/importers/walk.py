@@ -92,7 +92,7 @@ class Walk:
 
     def _is_full(self) -> bool:
         full = self._entries > ENTRIES_MAX or self._characters > NAME_CHARACTERS_MAX
-        if full and not any(one.file == ITSELF for one in self.passed):
+        if full and not any(evidence.file == ITSELF for evidence in self.passed):
             more = f"{ENTRIES_MAX:,} entries" if self._entries > ENTRIES_MAX else "the names that an audit can hold"
             self.passed.append(Evidence(f"holds more than {more}; the rest of it was not read", ITSELF))
         return full

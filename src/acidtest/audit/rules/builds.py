@@ -94,14 +94,16 @@ def _releases(engine: str | None) -> tuple[Release, ...]:
 
 def _release(engine: str | None, version: str) -> Release | None:
     """The release that ``version`` is, build number, "-MariaDB" and all; None for one that is not in the table."""
-    known = (one for one in _releases(engine) if version.startswith(one.version))
-    return next((one for one in known if not version[len(one.version) :][:1].isdigit()), None)
+    known = (release for release in _releases(engine) if version.startswith(release.version))
+    return next((release for release in known if not version[len(release.version) :][:1].isdigit()), None)
 
 
 def _newest(engine: str | None, series: str, until: date | None) -> Release | None:
     """The last release of ``series`` that was out on a day."""
-    known = (one for one in _releases(engine) if one.series == series and (not until or one.date <= until))
-    return max(known, key=lambda one: one.date, default=None)
+    known = (
+        release for release in _releases(engine) if release.series == series and (not until or release.date <= until)
+    )
+    return max(known, key=lambda release: release.date, default=None)
 
 
 @rule(
@@ -157,8 +159,8 @@ def _debug(side: Side) -> Iterator[Evidence]:
     if built and not built.contested and alike(built.setting.value) == "on":
         yield built.setting.says()
     yield from (entry.where.says(entry.text) for entry in side.log if entry.kind == "debug-build")
-    for one in side.configurations:
-        said = one.get("version") or one.get("server_version")
+    for configuration in side.configurations:
+        said = configuration.get("version") or configuration.get("server_version")
         if said and DEBUG_VERSION.search(said.value):
             yield said.says()
     if DEBUG_VERSION.search(side.version) and side.configurations:
@@ -175,7 +177,7 @@ def _debug(side: Side) -> Iterator[Evidence]:
 )
 def same_build(bench: Bench) -> Iterator[Found]:
     by_identity: dict[str, dict[str, Evidence]] = {}
-    for binary in (one for side in bench.sides for one in side.servers if one.identity):
+    for binary in (server for side in bench.sides for server in side.servers if server.identity):
         says = binary.where.says(f"{binary.called}: sha256 {binary.identity[:16]}")
         by_identity.setdefault(binary.identity, {}).setdefault(binary.called, says)
     for named_ in by_identity.values():
@@ -217,7 +219,7 @@ def version_mislabelled(bench: Bench) -> Iterator[Found]:
 )
 def pre_release(bench: Bench) -> Iterator[Found]:
     for side in bench.sides:
-        told = [(one.where, one.version) for one in side.servers]
-        told += [(one.where, one.version) for one in side.configurations]
+        told = [(server.where, server.version) for server in side.servers]
+        told += [(configuration.where, configuration.version) for configuration in side.configurations]
         if early := [where.says(version) for where, version in told if PRE_RELEASE.search(version)]:
             yield Found(f"{named(side, bench.sides)} is a version before its release.", tuple(early))

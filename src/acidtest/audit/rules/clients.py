@@ -72,10 +72,10 @@ def _branches(one: Published) -> float | None:
 )
 def in_process_against_server(bench: Bench) -> Iterator[Found]:
     products: dict[str, Published] = {}
-    for one in bench.others:
-        if not one.planned and (name := product(one)):
-            products.setdefault(name, one)
+    for other in bench.others:
+        if not other.planned and (name := product(other)):
+            products.setdefault(name, other)
     if "sqlite" in products and len(products) > 1:
-        evidence = tuple(one.where.says(f"{rate(one)} of {name}") for name, one in products.items())
+        evidence = tuple(product.where.says(f"{rate(product)} of {name}") for name, product in products.items())
         others = listed(name for name in products if name != "sqlite")
         yield Found(f"sqlite runs within the program that measures, and {others} behind a connection.", evidence)

@@ -34,10 +34,10 @@ OF_WAREHOUSES = frozenset(("hammerdb",))
     source=INVESTIGATION,
 )
 def database_too_small(bench: Bench) -> Iterator[Found]:
-    known = [one for side in bench.sides for one in side.databases if one.bytes]
+    known = [database for side in bench.sides for database in side.databases if database.bytes]
     claims = bench.said("database size")
-    sizes = [(one.bytes or 0, one.says("bytes", f"{(one.bytes or 0) / 1e6:,.0f} MB")) for one in known]
-    sizes += [(int(one.value or 0), one.where.says(one.text)) for one in claims]
+    sizes = [(side.bytes or 0, side.says("bytes", f"{(side.bytes or 0) / 1e6:,.0f} MB")) for side in known]
+    sizes += [(int(claim.value or 0), claim.where.says(claim.text)) for claim in claims]
     if not sizes or not any(means_drive(bench)):
         yield from _held_in_cache(bench)
         return
@@ -86,11 +86,11 @@ def _set_caches(bench: Bench) -> Iterator[tuple[Side, int, Setting]]:
 
 def _caches(bench: Bench) -> Iterator[tuple[int, str, Evidence]]:
     """What could hold the database, in bytes."""
-    for one in databases(bench):
-        if one.buffers and one.page_bytes:
-            size = one.buffers * one.page_bytes
-            for evidence in one.says(f"{counted(one.buffers, 'buffer')} of {one.page_bytes:,} bytes"):
-                yield size, f"{one.side.name}'s page cache", evidence
+    for database in databases(bench):
+        if database.buffers and database.page_bytes:
+            size = database.buffers * database.page_bytes
+            for evidence in database.says(f"{counted(database.buffers, 'buffer')} of {database.page_bytes:,} bytes"):
+                yield size, f"{database.side.name}'s page cache", evidence
     for side, amount, asked in _set_caches(bench):
         yield amount, f"{side.name}'s page cache", asked.says()
     yield DEVICE_CACHE, "the cache of a cheap controller", Evidence("the cache of a cheap controller: 1 GB")
@@ -106,10 +106,10 @@ REPAIRED = ((2, 1, 5), (2, 5, 2))  # versions from which on files are not opened
 
 def _loaded(bench: Bench) -> Iterator[tuple[int, str, Published]]:
     """The size of each data set that a tool loads or works on, in bytes, with how that is told."""
-    for one in bench.others:
-        told = _of(one)
+    for other in bench.others:
+        told = _of(other)
         if told is not None and told[0] > 0:
-            yield *told, one
+            yield *told, other
 
 
 def _of(one: Published) -> tuple[int, str] | None:

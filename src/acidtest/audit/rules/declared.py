@@ -84,8 +84,9 @@ def declared_otherwise(bench: Bench) -> Iterator[Found]:
     source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (2013); acidtest help docs/ANALYSIS.md",
 )
 def claim_does_not_follow(bench: Bench) -> Iterator[Found]:
-    for one in claims.answers(bench):
-        if one.verdict == "does not follow":
+    for answer in claims.answers(bench):
+        if answer.verdict == "does not follow":
             yield Found(
-                f"{one.text.rstrip('.')}: the results show {one.why}.", (one.claim.where.says(one.text), *one.evidence)
+                f"{answer.text.rstrip('.')}: the results show {answer.why}.",
+                (answer.claim.where.says(answer.text), *answer.evidence),
             )

@@ -51,8 +51,8 @@ def not_disclosed(bench: Bench) -> Iterator[Found]:
 )
 def client_on_server(bench: Bench) -> Iterator[Found]:
     runs = [one for one in bench.published if one.planned and one.parameters.get("phase") is None]
-    started = [one for one in runs if one.tool not in (*DRIVE_TOOLS, "") and LOOPBACK.search(one.written)]
-    evidence = [one.where.says(f"{one.tool} connects to its own machine") for one in started]
+    started = [run for run in runs if run.tool not in (*DRIVE_TOOLS, "") and LOOPBACK.search(run.written)]
+    evidence = [run.where.says(f"{run.tool} connects to its own machine") for run in started]
     if evidence:
         what = f"{started[0].tool} connects to its own machine"
         more = and_more(len(evidence) - 1, "line", before="the like on ")
@@ -69,21 +69,23 @@ def client_on_server(bench: Bench) -> Iterator[Found]:
 )
 def results_missing(bench: Bench) -> Iterator[Found]:
     kinds = {PurePosixPath(one.where.file).suffix for one in bench.measured} - {""}
-    empty = [one for one in bench.passed if one.text == EMPTY and PurePosixPath(one.file).suffix in kinds]
+    empty = [
+        evidence for evidence in bench.passed if evidence.text == EMPTY and PurePosixPath(evidence.file).suffix in kinds
+    ]
     if empty:
         more = and_more(len(empty) - 1, "file", after=" like it")
         yield Found(f"{empty[0].file} is empty, where other files of its kind hold results{more}.", tuple(empty))
     if bench.measured or bench.not_understood or any(RESULTS.search(name) for name in bench.unread):
         return
-    told = [one for one in bench.others if one.told]
-    if any(one.repetition is not None for one in told):
+    told = [other for other in bench.others if other.told]
+    if any(other.repetition is not None for other in told):
         return  # a table of runs is what they put out
     plans = [one for one in bench.published if one.planned and one.tool and one.parameters.get("phase") is None]
     if told:
         text = "The figures stand in texts alone: no output of a run is in the kit."
-        yield Found(text, tuple(one.where.says(rate(one)) for one in told))
+        yield Found(text, tuple(other.where.says(rate(other)) for other in told))
     elif plans:
-        evidence = tuple(one.where.says(f"{one.tool} is started here") for one in plans)
+        evidence = tuple(plan.where.says(f"{plan.tool} is started here") for plan in plans)
         yield Found("The kit starts runs, and holds no result of any.", evidence)
 
 

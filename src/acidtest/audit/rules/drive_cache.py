@@ -34,12 +34,12 @@ def drive_test_through_cache(bench: Bench) -> Iterator[Found]:
     if not {"cache", "direct"} & bench.factors:
         asked = _asked(bench)
         # Of jobs whose results are not in the kit, what they ask for.
-        jobs = [one for one in bench.plans if one.tool == "fio"] if not bench.measured else []
+        jobs = [plan for plan in bench.plans if plan.tool == "fio"] if not bench.measured else []
         seen = [found for one in (*bench.measured, *jobs) if (found := _through_cache(one, memory, asked))]
-        told = gathered(one for one in seen if AT_END not in one.text)
+        told = gathered(found for found in seen if AT_END not in found.text)
         yield from (replace(one, noted=not bench.measured) for one in told)
         # What is flushed at the end is on the drive by then, and was taken at the speed of memory.
-        yield from (replace(one, noted=True) for one in gathered(one for one in seen if AT_END in one.text))
+        yield from (replace(one, noted=True) for one in gathered(found for found in seen if AT_END in found.text))
 
 
 Asked = Mapping[str, Sequence[Published]]  # by tool

@@ -96,10 +96,10 @@ def promises(side: Side, whole_pages: bool = False) -> Iterator[Kept]:
     if log and log[0] and often is not None:
         # Recovery rolls back what is not in the binary log.
         facts.append((COMMIT, often == "1", evidence))
-    for one in side.databases:
-        if one.forced_writes is not None:
-            state = "on" if one.forced_writes else "off"
-            facts.append((COMMIT, one.forced_writes, one.says("forced_writes", f"Forced Writes {state}")))
+    for database in side.databases:
+        if database.forced_writes is not None:
+            state = "on" if database.forced_writes else "off"
+            facts.append((COMMIT, database.forced_writes, database.says("forced_writes", f"Forced Writes {state}")))
     for mount in side.mounts:
         off = sorted(mount.options & WITHOUT_FLUSHES)
         if off:
@@ -126,7 +126,7 @@ def _by_promise(bench: Bench) -> Iterator[tuple[Promise, list[tuple[Side, Kept]]
 
 def _writes_whole_pages(bench: Bench) -> bool:
     """Whether databases may lie on a file system that never overwrites a page, so that none can be torn."""
-    said = any(one.kind == "file-system" and one.text.lower() in WHOLE for one in bench.facts)
+    said = any(fact.kind == "file-system" and fact.text.lower() in WHOLE for fact in bench.facts)
     return said or any(mount.filesystem in WHOLE for side in bench.sides for mount in side.mounts)
 
 
@@ -159,7 +159,9 @@ def durability_differs(bench: Bench) -> Iterator[Found]:
             one_engine = len({(side.engine, side.version) for side, _ in sides}) == 1
             open_ = one_engine and not (bench.declared and bench.declared.varies is not None)
             # What the servers say of themselves is as certain of one engine as of several.
-            dumped = all(any(one.source == "dump" for one in side.configurations) for side, _ in sides)
+            dumped = all(
+                any(configuration.source == "dump" for configuration in side.configurations) for side, _ in sides
+            )
             yield Found(text, evidence, "guessed" if open_ and not dumped else None, noted=bool(meant))
     if not differs:
         yield from _differs_by_default(bench)
@@ -205,14 +207,16 @@ def _of_stores(bench: Bench, together: Mapping[str, list[Evidence]]) -> dict[str
         elif not of and name not in set_:
             by_default = True
             title, promise = stores.STORES[name].title, stores.STORES[name].promise
-            begun = [one.where.says(f"{title} is started here, and nothing sets it") for one in starts.get(name, ())]
+            begun = [
+                start.where.says(f"{title} is started here, and nothing sets it") for start in starts.get(name, ())
+            ]
             found[name] = (promise, [*begun, *named])
     return found if by_default and len(found) > 1 else {}
 
 
 def _writes(bench: Bench) -> bool:
     """Whether something that was measured may write: nothing says that all only read."""
-    results = [f"{one.where.file} {one.name} {one.script}" for one in bench.others]
+    results = [f"{other.where.file} {other.name} {other.script}" for other in bench.others]
     results += [" ".join((*row.head, *row.cells[:2])) for row in bench.rows]
     if any(WRITES.search(text) for text in results):
         return True
@@ -263,7 +267,9 @@ def _quoted(promise: Promise) -> str:
 def _meant(bench: Bench, sides: Sequence[Side]) -> str:
     """By what a difference between sides of one engine seems to be meant; "" by nothing, or where it is declared what
     varies."""
-    if (bench.declared and bench.declared.varies is not None) or len({(one.engine, one.version) for one in sides}) > 1:
+    if (bench.declared and bench.declared.varies is not None) or len(
+        {(side.engine, side.version) for side in sides}
+    ) > 1:
         return ""
     if len(sides) > 1 and all(NAMED.search(side.name) for side in sides):
         return f"the sides are named {listed(side.name for side in sides)}"

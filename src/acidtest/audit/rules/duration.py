@@ -47,20 +47,22 @@ def too_short_run(bench: Bench) -> Iterator[Found]:
     if "duration" in bench.factors:
         return
     parts = _parts(bench) | _steps(bench)
-    measured = [seen for one in bench.others if not one.planned and id(one) not in parts and (seen := _short(one))]
+    measured = [
+        seen for other in bench.others if not other.planned and id(other) not in parts and (seen := _short(other))
+    ]
     # What a script asks for is no run: it says how long runs are where none does, and is more evidence where one does.
     lasting = {one.tool for one in bench.measured if _lasts(one) or one.took_s}
     short = {seen.of.tool for seen in measured}
-    asked = [one for one in bench.plans if one.tool in short or not lasting]
+    asked = [plan for plan in bench.plans if plan.tool in short or not lasting]
     # A short run beside a long one of the same script warms up.
-    long = {(one.tool, one.where.file) for one in asked if _lasts(one) >= SHORT_S}
-    plans = [one for one in asked if (one.tool, one.where.file) not in long]
-    pieces = [one for one in measured if one.of.took_s is not None]
-    runs = [one for one in measured if one.of.took_s is None]
+    long = {(plan.tool, plan.where.file) for plan in asked if _lasts(plan) >= SHORT_S}
+    plans = [plan for plan in asked if (plan.tool, plan.where.file) not in long]
+    pieces = [seen for seen in measured if seen.of.took_s is not None]
+    runs = [seen for seen in measured if seen.of.took_s is None]
     often = any((one.value or 0) >= ENOUGH_RUNS for one in bench.said("repeated"))
     # Of a suite of many pieces of work, or of what is repeated, each may be short.
     yield from (replace(one, noted=often or len(pieces) > PIECES_MOST) for one in gathered(pieces))
-    short_runs = [*runs, *(seen for one in plans if (seen := _short(one)))]
+    short_runs = [*runs, *(seen for plan in plans if (seen := _short(plan)))]
     for tool in dict.fromkeys(seen.of.tool for seen in short_runs):
         of_tool = [seen for seen in short_runs if seen.of.tool == tool]
         # In a minute caches may be filled, and nothing of what is put off is done.
@@ -70,33 +72,33 @@ def too_short_run(bench: Bench) -> Iterator[Found]:
 
 def _steps(bench: Bench) -> set[int]:
     """What prepares, tidies up or is one of many of its kind, which a tool or program prints one after the other."""
-    timed = [one for one in bench.others if one.took_s is not None and not one.planned]
+    timed = [other for other in bench.others if other.took_s is not None and not other.planned]
     alike: dict[tuple[str, str], list[Published]] = defaultdict(list)
-    for one in timed:
-        if not one.told and not one.tool:
-            alike[one.where.file, DIGITS.sub("#", one.name)].append(one)
+    for other in timed:
+        if not other.told and not other.tool:
+            alike[other.where.file, DIGITS.sub("#", other.name)].append(other)
     many = {id(one) for of in alike.values() if len(of) >= ENOUGH_RUNS for one in of}
-    return many | {id(one) for one in timed if STEP.search(one.name)}
+    return many | {id(other) for other in timed if STEP.search(other.name)}
 
 
 def _parts(bench: Bench) -> set[int]:
     """Pieces of work whose whole is told too: in the same row of a table, or below them in a tool's output."""
-    timed = [one for one in bench.others if one.took_s is not None and not one.planned]
+    timed = [other for other in bench.others if other.took_s is not None and not other.planned]
     rows: dict[tuple[str, int | None], float] = {}
     last: dict[str, tuple[int, float]] = {}
-    for one in timed:
-        if TOTAL.search(one.name):
-            where = one.where
-            rows[where.file, where.line] = max(one.took_s or 0, rows.get((where.file, where.line), 0))
-            if not one.told:
-                last[where.file] = (where.line or 0, one.took_s or 0)
+    for other in timed:
+        if TOTAL.search(other.name):
+            where = other.where
+            rows[where.file, where.line] = max(other.took_s or 0, rows.get((where.file, where.line), 0))
+            if not other.told:
+                last[where.file] = (where.line or 0, other.took_s or 0)
     parts = set()
-    for one in timed:
-        below, whole = last.get(one.where.file, (0, 0.0))
-        if (one.where.line or 0) >= below or one.told:
-            whole = rows.get((one.where.file, one.where.line), 0.0) if one.told else 0.0
-        if whole > (one.took_s or 0):
-            parts.add(id(one))
+    for other in timed:
+        below, whole = last.get(other.where.file, (0, 0.0))
+        if (other.where.line or 0) >= below or other.told:
+            whole = rows.get((other.where.file, other.where.line), 0.0) if other.told else 0.0
+        if whole > (other.took_s or 0):
+            parts.add(id(other))
     return parts
 
 

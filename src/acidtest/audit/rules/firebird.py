@@ -32,15 +32,15 @@ class Known:
 
     @property
     def buffers(self) -> int:
-        return next((one.page_buffers for one in self.sources if one.page_buffers), 0)
+        return next((source.page_buffers for source in self.sources if source.page_buffers), 0)
 
     @property
     def page_bytes(self) -> int:
-        return next((one.page_bytes for one in self.sources if one.page_bytes), 0)
+        return next((source.page_bytes for source in self.sources if source.page_bytes), 0)
 
     def says(self, text: str) -> tuple[Evidence, ...]:
         """Where the number of buffers stands."""
-        return tuple(one.says("page_buffers", text) for one in self.sources if one.page_buffers)
+        return tuple(source.says("page_buffers", text) for source in self.sources if source.page_buffers)
 
 
 def _factors(bench: Bench) -> set[str]:
@@ -52,16 +52,19 @@ def databases(bench: Bench) -> list[Known]:
     known = []
     for side in bench.sides:
         names: dict[str, list[Database]] = defaultdict(list)
-        for one in side.databases:
-            if one.engine == "firebird":
-                names[one.name.lower().removesuffix(".header")].append(one)
+        for database in side.databases:
+            if database.engine == "firebird":
+                names[database.name.lower().removesuffix(".header")].append(database)
         known += [Known(side, name, tuple(of)) for name, of in names.items()]
     return known
 
 
 def _by_buffers(bench: Bench, wanted: Callable[[Known], bool]) -> Iterator[tuple[int, list[Known]]]:
     """Those whose header asks for a number of buffers, and that are wanted, by that number."""
-    known = sorted((one for one in databases(bench) if one.buffers and wanted(one)), key=lambda one: one.buffers)
+    known = sorted(
+        (database for database in databases(bench) if database.buffers and wanted(database)),
+        key=lambda one: one.buffers,
+    )
     return ((buffers, list(of)) for buffers, of in groupby(known, key=lambda one: one.buffers))
 
 
@@ -84,9 +87,9 @@ def _says(of: Iterable[Known]) -> tuple[Evidence, ...]:
 def page_size_differs(bench: Bench) -> Iterator[Found]:
     if "page_size" in bench.factors:
         return
-    known = [one for side in bench.sides for one in side.databases if one.page_bytes]
-    for engine in dict.fromkeys(one.engine for one in known):  # pages of different engines are different things
-        of = [one for one in known if one.engine == engine]
+    known = [database for side in bench.sides for database in side.databases if database.page_bytes]
+    for engine in dict.fromkeys(side.engine for side in known):  # pages of different engines are different things
+        of = [side for side in known if side.engine == engine]
         sizes = sorted({one.page_bytes for one in of if one.page_bytes})
         if len(sizes) > 1:
             listed = " and ".join(f"{size:,}" for size in sizes)
@@ -124,7 +127,10 @@ def buffers_smallest(bench: Bench) -> Iterator[Found]:
         yield Found(f"{_listed(of)}: a page cache of {counted(buffers, 'page')}.", _says(of))
     for side in bench.sides:
         # A database may be given another one than the server.
-        apart = any(one.kind == "databases.conf" and one.whole is False for one in side.configurations)
+        apart = any(
+            configuration.kind == "databases.conf" and configuration.whole is False
+            for configuration in side.configurations
+        )
         for asked in side.settings("DefaultDbCachePages") if side.engine == "firebird" and not apart else ():
             if 0 < (settings.size(asked.value) or 0) <= BUFFERS_MIN:
                 yield Found(f"{named(side, bench.sides)} has a page cache of {asked.value} (pages).", (asked.says(),))
@@ -166,7 +172,7 @@ def buffers_super(bench: Bench) -> Iterator[Found]:
 
 
 def _tells_mode(side: Side) -> list[Where]:
-    return [one.where for one in side.settings("ServerMode")] or [one.where for one in side.binaries[:1]]
+    return [setting.where for setting in side.settings("ServerMode")] or [binary.where for binary in side.binaries[:1]]
 
 
 def server_mode(side: Side) -> str:
@@ -202,7 +208,7 @@ def server_mode_differs(bench: Bench) -> Iterator[Found]:
             f"{all_named((side for side, its in modes if its == mode), bench.sides)} is {mode}"
             for mode in dict.fromkeys(mode for _, mode in modes)
         )
-        evidence = [one.says(mode) for side, mode in modes for one in _tells_mode(side)]
+        evidence = [where.says(mode) for side, mode in modes for where in _tells_mode(side)]
         yield Found(f"{text}.", tuple(evidence))
 
 
@@ -324,12 +330,12 @@ def _asks_random(side: Side) -> bool:
 )
 def windows_cache_unlimited(bench: Bench) -> Iterator[Found]:
     for side in bench.sides:
-        on_windows = [one for one in side.binaries if one.system == "Windows"]
+        on_windows = [binary for binary in side.binaries if binary.system == "Windows"]
         if side.engine != "firebird" or not on_windows or not _asks_random(side):
             continue
         value, limit = held(side, "filesystemcachesize")
         if value is None or not settings.size(value):
-            evidence = [one.where.says(f"version {one.version or side.version}") for one in on_windows]
+            evidence = [window.where.says(f"version {window.version or side.version}") for window in on_windows]
             text = (
                 f"{named(side, bench.sides)} asks Windows for random access to its files, and sets the cache no limit."
             )

@@ -71,7 +71,7 @@ def _of_many(bench: Bench, seen: Sequence[Seen]) -> Iterator[Found]:
     """Of a tool with many results, a few that are not steady say nothing of the others."""
     for tool in dict.fromkeys(one.of.tool for one in seen):
         of_tool = [one for one in seen if one.of.tool == tool]
-        if len(of_tool) >= UNSTEADY_SHARE * sum(1 for one in bench.others if one.tool == tool and one.series):
+        if len(of_tool) >= UNSTEADY_SHARE * sum(1 for other in bench.others if other.tool == tool and other.series):
             yield from gathered(of_tool)
 
 
@@ -88,11 +88,11 @@ def no_steady_state(bench: Bench) -> Iterator[Found]:
 
 
 def _restless(bench: Bench) -> Iterator[Seen]:
-    for one in bench.others:
-        if whole := _unsteady(one.series):
-            at = f" at {whole.at_s * one.interval_s:,.0f} s" if whole.at_s is not None else ""
-            text = f"{called(one)}: the rate {whole.state}{at} by {whole.change:+.0%}"
-            yield Seen(one, text, (one.where.says(_intervals(one)),), abs(whole.change or 0))
+    for other in bench.others:
+        if whole := _unsteady(other.series):
+            at = f" at {whole.at_s * other.interval_s:,.0f} s" if whole.at_s is not None else ""
+            text = f"{called(other)}: the rate {whole.state}{at} by {whole.change:+.0%}"
+            yield Seen(other, text, (other.where.says(_intervals(other)),), abs(whole.change or 0))
 
 
 def _intervals(one: Published) -> str:
@@ -110,32 +110,32 @@ def _intervals(one: Published) -> str:
 )
 def no_warm_up(bench: Bench) -> Iterator[Found]:
     none = [
-        Seen(one, f"{called(one)}: a warm-up of 0 s", (one.where.says("no warm-up"),))
-        for one in bench.others
-        if one.warmup_s == 0 and one.unit == "transactions" and len(one.series) < SECONDS_NEEDED
+        Seen(other, f"{called(other)}: a warm-up of 0 s", (other.where.says("no warm-up"),))
+        for other in bench.others
+        if other.warmup_s == 0 and other.unit == "transactions" and len(other.series) < SECONDS_NEEDED
     ]
     yield from gathered(none)
     told = any(one.warmup_s for one in bench.published)
-    steps = [step for one in bench.harnesses for step in one.steps]
+    steps = [step for harnesse in bench.harnesses for step in harnesse.steps]
     if none or told or any(step.kind == "warm-up" for step in steps):
         return
     of_databases = [one for one in bench.measured if one.unit in OF_DATABASES and one.tool not in DRIVE_TOOLS]
-    short = [one for one in of_databases if one.rate and (one.measured_s or LONG_S) < LONG_S]
-    silent = [one for one in short if len(one.series) < SECONDS_NEEDED or _begins_low(one)]
+    short = [database for database in of_databases if database.rate and (database.measured_s or LONG_S) < LONG_S]
+    silent = [database for database in short if len(database.series) < SECONDS_NEEDED or _begins_low(database)]
     level = len(silent) < len(short) * COLD_SHARE
     silent = [one for one in silent if not level or (len(one.series) >= SECONDS_NEEDED and _begins_lowest(one))]
-    long = {one.tool for one in bench.plans if (one.measured_s or 0) >= LONG_S}
+    long = {plan.tool for plan in bench.plans if (plan.measured_s or 0) >= LONG_S}
     started = [step for step in steps if step.kind == "run" and step.tool and step.tool not in long]
     if silent:
         text = f"Nothing in the kit tells of a warm-up before its {counted(len(silent), 'result')} of {silent[0].tool}."
         evidence = [one.where.says(rate(one)) for one in silent]
-    elif started and not short and not any(len(one.series) >= SECONDS_NEEDED for one in of_databases):
+    elif started and not short and not any(len(database.series) >= SECONDS_NEEDED for database in of_databases):
         text = f"{started[0].where.file} runs {started[0].tool}, and nothing in the kit tells of a warm-up before it."
         evidence = []
     else:
         return
     evidence += [step.where.says(step.text) for step in started]
-    evidence += [one.where.says(f"{one.tool} is asked for here") for one in bench.plans]
+    evidence += [plan.where.says(f"{plan.tool} is asked for here") for plan in bench.plans]
     yield Found(text, tuple(dict.fromkeys(evidence)), "guessed")
 
 
@@ -152,7 +152,7 @@ def _begins_low(one: Published) -> bool:
 
 def _apart(of: Sequence[Published]) -> float:
     """How far the smallest and the largest rate lie apart, of their median."""
-    rates = [one.rate or 0 for one in of]
+    rates = [published.rate or 0 for published in of]
     middle = median(rates)
     return (max(rates) - min(rates)) / middle if middle else 0.0
 

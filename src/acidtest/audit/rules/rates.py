@@ -89,7 +89,7 @@ def _named_turns(bench: Bench) -> Statement | None:
     turns = bench.said("turns")
     if bench.said("write-cache") or (bench.declared and len(turns) < len(bench.declared.machines)):
         return None
-    return max(turns, key=lambda one: one.value or 0, default=None)
+    return max(turns, key=lambda turn: turn.value or 0, default=None)
 
 
 @rule(
@@ -188,10 +188,10 @@ def generator_threads(bench: Bench) -> Iterator[Found]:
 
 def _without_threads(bench: Bench) -> Iterator[Evidence]:
     """Where pgbench is started without -j, which is one thread."""
-    for one in bench.plans:
-        known = one.threads is not None or "threads" in one.parameters
-        if one.tool == "pgbench" and not known and one.script != "initialize":
-            yield one.where.says("no -j is given: one thread")
+    for plan in bench.plans:
+        known = plan.threads is not None or "threads" in plan.parameters
+        if plan.tool == "pgbench" and not known and plan.script != "initialize":
+            yield plan.where.says("no -j is given: one thread")
 
 
 def _idle(bench: Bench) -> Iterator[Seen]:
@@ -225,9 +225,9 @@ def many_failed(bench: Bench) -> Iterator[Found]:
     # throughput-is-not-goodput says it of the others.
     counted_too = {id(one) for one in bench.published if one.tool not in OVER_HTTP and _counts_failures(one)}
     results = (one for one in bench.published if not loads(one) and id(one) not in counted_too)
-    seen = [failures for one in results if (failures := _failures(one))]
-    few = [one for one in seen if one.of.told and (failed_share(one.of) or 1) < MANY]
-    yield from gathered(one for one in seen if one not in few)
+    seen = [failures for result in results if (failures := _failures(result))]
+    few = [failures for failures in seen if failures.of.told and (failed_share(failures.of) or 1) < MANY]
+    yield from gathered(failures for failures in seen if failures not in few)
     # Whoever tells a few failures beside a figure has done what is asked for.
     yield from (replace(one, noted=True) for one in gathered(few))
 

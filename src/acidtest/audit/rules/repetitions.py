@@ -86,7 +86,7 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     of_its_kind = {id(of[0]): len(of) for of in groups}
     evidence = [one.where.says(f"{rate(one)}, {of_its_kind[id(one)]:,} of its kind") for one in ranked]
     evidence += [one.where.says(one.text) for one in said if (one.value or 0) < REPEATED]
-    evidence += [one.where.says(f"{one.tool} is asked for here") for one in bench.plans]
+    evidence += [plan.where.says(f"{plan.tool} is asked for here") for plan in bench.plans]
     evidence += [step.where.says(step.text) for step in _started(bench)]
     evidence += figures or _figures(bench)
     number = max(len(groups), len(figures))
@@ -112,8 +112,8 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
 
 def _started(bench: Bench) -> Iterator[Step]:
     """Where scripts start what is measured: of each the first place."""
-    for one in bench.harnesses:
-        yield from [step for step in one.steps if step.kind == "run"][:1]
+    for harnesse in bench.harnesses:
+        yield from [step for step in harnesse.steps if step.kind == "run"][:1]
 
 
 def _told_apart(bench: Bench) -> list[list[Published]]:
@@ -167,7 +167,9 @@ def _rows_numbered(bench: Bench) -> int:
 
 def _figures(bench: Bench) -> list[Evidence]:
     """Where figures of a measurement stand, whether anybody parsed them or not: of each file the first."""
-    found = [one.where.says(rate(one)) for one in bench.others if not one.planned and (one.rate or one.nopm)]
+    found = [
+        other.where.says(rate(other)) for other in bench.others if not other.planned and (other.rate or other.nopm)
+    ]
     found += bench.not_understood
     found += _numeric(bench.rows)
     of_file: dict[str, dict[int | None, Evidence]] = defaultdict(dict)
@@ -195,7 +197,9 @@ def _numeric(rows: Sequence[TableRow]) -> Iterator[Evidence]:
 
 def tables(bench: Bench) -> list[list[Published]]:
     """The results of each table of a text: of one file, on lines that follow each other."""
-    told = sorted((one for one in bench.others if one.told), key=lambda one: (one.where.file, one.where.line or 0))
+    told = sorted(
+        (other for other in bench.others if other.told), key=lambda one: (one.where.file, one.where.line or 0)
+    )
     found: list[list[Published]] = []
     for one in told:
         last = found[-1][-1].where if found else None

@@ -33,9 +33,9 @@ def _actions(bench: Bench) -> Actions:
     """By the table that they are for: what triggers do to rows that are there already, in them or in the functions
     that they call."""
     functions: dict[str, list[Routine]] = defaultdict(list)
-    for one in bench.routines:
-        if one.kind == "function":
-            functions[one.name].append(one)
+    for routine in bench.routines:
+        if routine.kind == "function":
+            functions[routine.name].append(routine)
     actions: dict[str, list[tuple[Routine, Write]]] = defaultdict(list)
     for trigger in bench.routines:
         if trigger.kind == "trigger":
@@ -64,14 +64,14 @@ def moved(bench: Bench) -> Iterator[Moved]:
 
 
 def _directly(routine: Routine, write: Write) -> Iterator[Moved]:
-    draws = tuple(one for one in write.keys if one.sort != "column")
+    draws = tuple(key for key in write.keys if key.sort != "column")
     if draws:
         yield Moved(routine, write.table, draws, (*map(_drawn, draws), _written(write)))
 
 
 def _by_triggers(actions: Actions, routine: Routine, write: Write) -> Iterator[Moved]:
     # What is inserted under a number that nobody else gets meets no other row: only what is chosen at random counts.
-    drawn = {name: [one for one in draws if one.sort == "random"] for name, draws in write.columns}
+    drawn = {name: [draw for draw in draws if draw.sort == "random"] for name, draws in write.columns}
     if write.verb != "insert" or not any(drawn.values()):
         return
     for trigger, action in actions.get(write.table, ()):
@@ -95,7 +95,7 @@ def _written(write: Write, who: str = "") -> Evidence:
 
 def _says(choice: Moved) -> str:
     through = f", through the trigger {choice.trigger}" if choice.trigger else ""
-    draws = " and ".join(sorted({one.what for one in choice.draws}))
+    draws = " and ".join(sorted({draw.what for draw in choice.draws}))
     return f"{choice.routine.name} chooses rows of {choice.table} by {draws}{through}"
 
 

@@ -47,7 +47,7 @@ ELSEWHERE = frozenset(
 
 def main(side: Side) -> list[Configuration]:
     """The files that set what holds for the whole server."""
-    return [one for one in side.configurations if one.kind != "databases.conf"]
+    return [configuration for configuration in side.configurations if configuration.kind != "databases.conf"]
 
 
 def files(side: Side) -> list[Configuration]:
@@ -84,10 +84,10 @@ def _tuned(side: Side) -> bool:
     engine = settings.of(side.engine)
     names = {
         setting.name
-        for one in side.configurations
-        for setting in one.settings
+        for configuration in side.configurations
+        for setting in configuration.settings
         # A dump has everything in it; the aliases of databases.conf are none of the engine's settings.
-        if engine.has(setting.name) or (one.source != "dump" and one.kind != "databases.conf")
+        if engine.has(setting.name) or (configuration.source != "dump" and configuration.kind != "databases.conf")
     }
     storage = side.in_force("default_storage_engine")
     uses_all = storage is not None and storage.setting.value.lower() != "innodb"
@@ -128,7 +128,7 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
         written = files(side)
         if not written or not side.tells_all or _tuned(side):
             continue
-        own = [one for file in written for one in file.settings if file.source != "dump"]
+        own = [setting for file in written for setting in file.settings if file.source != "dump"]
         changed = ", ".join(sorted({one.written or one.name for one in own})[:8])
         nothing = "holds nothing but defaults" if written[0].source == "dump" else "sets nothing"
         evidence = [one.says() for one in own] or [written[0].where.says(nothing)]
@@ -157,19 +157,19 @@ def settings_undisclosed(bench: Bench) -> Iterator[Found]:
     measured = disclosed.measured(bench)
     if not measured or disclosed.of_drives(bench):
         return
-    results = [one for one in bench.others if not one.planned]
-    held = [one for side in bench.sides for one in side.configurations]
-    bases = tuple(f"{mark}{PurePosixPath(one.where.file).name}" for one in held for mark in "-_/")
+    results = [other for other in bench.others if not other.planned]
+    held = [configuration for side in bench.sides for configuration in side.configurations]
+    bases = tuple(f"{mark}{PurePosixPath(side.where.file).name}" for side in held for mark in "-_/")
     absent: dict[str, Evidence] = {}
-    for one in results:
-        for name in (part for part in PurePosixPath(one.where.file).parts[:-1] if part.endswith(CONFIGURED)):
+    for result in results:
+        for name in (part for part in PurePosixPath(result.where.file).parts[:-1] if part.endswith(CONFIGURED)):
             if not any(f"/{name}" in f"/{of.where.file}" for of in held) and not f"/{name}".endswith(bases):
-                absent.setdefault(name, one.where.says(f"a result that is named after {name}"))
+                absent.setdefault(name, result.where.says(f"a result that is named after {name}"))
     known = {side.engine for side in bench.sides if side.configurations}
     known |= {*stores.set_otherwise(bench), *stores.started(bench)}
     compared = {store: said for together in stores.compared(bench) for store, said in together.items()}
-    folders = {measured_sides.top(one.where.file) for one in held} or {""}
-    apart = {measured_sides.top(one.where.file): one.where.says("a result") for one in results}
+    folders = {measured_sides.top(side.where.file) for side in held} or {""}
+    apart = {measured_sides.top(result.where.file): result.where.says("a result") for result in results}
     if absent:
         yield Found(
             f"Results are named after configurations that the kit lacks: {listed(absent)}.", tuple(absent.values())
@@ -178,10 +178,10 @@ def settings_undisclosed(bench: Bench) -> Iterator[Found]:
         yield Found("No file shows a setting of what was measured.", tuple(measured))
     elif bare := [one for one in compared if one not in known]:
         said_of = {(one, said.file): said for one in bare for said in compared[one]}
-        evidence = (*said_of.values(), *(one.where.says("settings") for one in held))
+        evidence = (*said_of.values(), *(side.where.says("settings") for side in held))
         yield Found(f"No file shows a setting of {stores.titles(bare)}.", tuple(dict.fromkeys(evidence)))
     elif folders <= apart.keys() - {""} and (others := [one for one in apart if one not in folders | {""}]):
-        evidence = (*(apart[one] for one in others), *(one.where.says("settings") for one in held))
+        evidence = (*(apart[other] for other in others), *(side.where.says("settings") for side in held))
         yield Found(f"The results in {listed(others)} have no settings beside them, as others have.", evidence)
 
 
@@ -225,7 +225,10 @@ def _by_default(engine: str, sides: list[Side]) -> Iterator[Found]:
         if unlike and all(default for _, default in held_) and not any(side.in_force(known.name) for side in sides):
             told.append(f"{known.name} ({', '.join(f'{default} in {side.version}' for side, default in held_)})")
             for side, default in held_:
-                where = next((one for one in side.configurations if one.version), side.configurations[0]).where
+                where = next(
+                    (configuration for configuration in side.configurations if configuration.version),
+                    side.configurations[0],
+                ).where
                 evidence.append(where.says(f"version {side.version}: {known.name} = {default} by default"))
     if told:
         yield Found(f"By default {'; '.join(told)}: nothing sets it.", tuple(dict.fromkeys(evidence)), noted=True)
@@ -241,7 +244,7 @@ def _by_default(engine: str, sides: list[Side]) -> Iterator[Found]:
 )
 def no_difference_in_settings(bench: Bench) -> Iterator[Found]:
     sides = [
-        side for side in measured_sides.measured(bench) if sum(len(one.settings) for one in files(side)) >= WHOLE_MIN
+        side for side in measured_sides.measured(bench) if sum(len(file.settings) for file in files(side)) >= WHOLE_MIN
     ]
     for side in sides:
         low, engine = side.name.lower(), side.engine or ""
@@ -253,7 +256,7 @@ def no_difference_in_settings(bench: Bench) -> Iterator[Found]:
                 for one in (*side.set_anywhere, *other.set_anywhere)
                 if not settings.of(engine).neutral.fullmatch(one)
             )
-            if not any(_differs(engine, one, [side, other]) for one in names):
+            if not any(_differs(engine, name, [side, other]) for name in names):
                 evidence = tuple(held(one, meant or "")[1] for one in (side, other))
                 yield Found(f"{side.name} is named after {meant}, and sets nothing else than {other.name}.", evidence)
                 break
@@ -262,7 +265,11 @@ def no_difference_in_settings(bench: Bench) -> Iterator[Found]:
 def _within(engine: str, side: Side) -> Iterator[Found]:
     """Whole configurations in one text that differ: it tells of more than one."""
     of = settings.of(engine)
-    whole = [one for one in side.configurations if one.prose and len(one.settings) >= WHOLE_MIN]
+    whole = [
+        configuration
+        for configuration in side.configurations
+        if configuration.prose and len(configuration.settings) >= WHOLE_MIN
+    ]
     for one, other in pairwise(whole):
         if one.where.file == other.where.file and one.kind == other.kind:
             pairs = [(mine, theirs) for mine in one.settings if (theirs := other.get(mine.name))]
@@ -283,11 +290,11 @@ def _names(engine: str, sides: list[Side], bench: Bench) -> list[str]:
     """What is set on one of the sides and may matter."""
     of = settings.of(engine)
     names = {
-        one.name
+        setting.name
         for side in sides
         for file in files(side)
-        for one in file.settings
-        if file.source != "dump" or of.has(one.name)
+        for setting in file.settings
+        if file.source != "dump" or of.has(setting.name)
     }
     names -= ELSEWHERE | {factor.lower() for factor in bench.factors}
     return sorted(name for name in names if not of.neutral.fullmatch(name) and not _unknown(engine, name, sides))
@@ -297,7 +304,7 @@ def _differs(engine: str, name: str, sides: list[Side]) -> tuple[str, tuple[Evid
     """What a setting is on each side and where that is seen, if it is not the same."""
     # Where the configuration is not whole, what is not set may be set in what is missing.
     values = [(side, *held(side, name)) for side in sides]
-    told = [one for one in values if one[1] is not None or (one[0].tells_all and not one[0].in_force(name))]
+    told = [value for value in values if value[1] is not None or (value[0].tells_all and not value[0].in_force(name))]
     of = settings.of(engine)
     if len({of.alike(name, value) if value is not None else None for _, value, _ in told}) < 2:
         return None
@@ -328,7 +335,9 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
 def settings_told_differ(bench: Bench) -> Iterator[Found]:
     for side in measured_sides.measured(bench):
         of = settings.of(side.engine)
-        for name in sorted({one.name for held_ in side.configurations if held_.prose for one in held_.settings}):
+        for name in sorted(
+            {setting.name for held_ in side.configurations if held_.prose for setting in held_.settings}
+        ):
             asked = side.in_force(name)
             if asked is None or asked.contested or asked.setting.where.file in bench.texts:
                 continue
@@ -350,7 +359,7 @@ def settings_told_differ(bench: Bench) -> Iterator[Found]:
 def setting_unknown(bench: Bench) -> Iterator[Found]:
     of = settings.of("postgresql")
     seen: dict[Setting, str] = {}
-    for one in (one for side in bench.sides for one in side.configurations):
+    for one in (configuration for side in bench.sides for configuration in side.configurations):
         if one.kind == "postgresql.conf" and one.source == "file" and not one.prose:
             seen |= {said: meant for said in one.settings if (meant := _meant(of, said.name))}
     for said, meant in seen.items():

@@ -72,7 +72,7 @@ def unfinished_run(bench: Bench) -> Iterator[Found]:
 def figures_repeated(bench: Bench) -> Iterator[Found]:
     alike: dict[tuple[object, ...], list[TableRow]] = defaultdict(list)
     tables: dict[tuple[str, int], dict[Sequence[str], TableRow]] = defaultdict(dict)
-    results = {one.where for one in bench.others if one.told and (one.rate or one.latency_ms)}
+    results = {other.where for other in bench.others if other.told and (other.rate or other.latency_ms)}
     for row in bench.rows:
         tables[row.where.file, row.table][_kind(row)] = row
         if row.where in results and len(set(filter(FINE.fullmatch, row.cells[1:]))) >= FIGURES_LEAST:
@@ -146,7 +146,7 @@ def arithmetic(bench: Bench) -> Iterator[Found]:
     of_table: dict[tuple[str, int, int], list[tuple[TableRow, str, float]]] = defaultdict(list)
     for row in bench.rows:
         for at, cell in enumerate(row.cells):
-            figures = [value for one in row.cells[1:at] if (value := plain(one)) is not None]
+            figures = [value for cell in row.cells[1:at] if (value := plain(cell)) is not None]
             ratio = RATIO.fullmatch(cell.strip("* "))
             if ratio and len(figures) > 1 and min(figures[-2:]) > 0 and not OF_ALL.search(row.cells[0]):
                 of_table[row.where.file, row.table, at].append((row, ratio[0], figures[-1] / figures[-2]))

@@ -106,12 +106,12 @@ def _around(bench: Bench, files: Set[str]) -> Iterator[Evidence]:
         if harness.where.file in files or harness.where.file.rpartition("/")[0] not in folders:
             continue
         calls = [
-            one
-            for one in harness.steps
-            if not one.tool and any(word.strip("\"';").rpartition("/")[2] in names for word in one.text.split())
+            step
+            for step in harness.steps
+            if not step.tool and any(word.strip("\"';").rpartition("/")[2] in names for word in step.text.split())
         ]
-        loads = [one for one in harness.steps if one.kind == "load"]
-        yield from (one.where.says(one.text) for one in (*calls[:CALLS_QUOTED], *loads[:1]))
+        loads = [step for step in harness.steps if step.kind == "load"]
+        yield from (call.where.says(call.text) for call in (*calls[:CALLS_QUOTED], *loads[:1]))
 
 
 def _own(step: Step) -> tuple[int, ...]:
@@ -125,18 +125,20 @@ def _again(step: Step, steps: Sequence[Step]) -> bool:
     loops = step.loops
     while loops and loops[-1] < 0:  # the mark of a script that is called
         loops = loops[:-1]
-    return bool(loops) and not any(one.kind in RENEWS and one.loops[: len(loops)] == loops for one in steps)
+    return bool(loops) and not any(step.kind in RENEWS and step.loops[: len(loops)] == loops for step in steps)
 
 
 def _whole(harnesses: Sequence[Harness]) -> list[list[Step]]:
     """The steps of each script that no other one calls, with those of the scripts that it calls in their places."""
     by_name: dict[str, list[Harness]] = {}
-    for one in harnesses:
-        by_name.setdefault(one.where.file.rpartition("/")[2], []).append(one)
+    for harnesse in harnesses:
+        by_name.setdefault(harnesse.where.file.rpartition("/")[2], []).append(harnesse)
     known = {name: of[0] for name, of in by_name.items() if len(of) == 1}
-    called = {name for one in harnesses for step in one.steps if (name := _callee(step, known, one.where.file))}
-    tops = [one for one in harnesses if one.where.file.rpartition("/")[2] not in called]
-    return [list(_steps(one, known)) for one in tops or harnesses]
+    called = {
+        name for harnesse in harnesses for step in harnesse.steps if (name := _callee(step, known, harnesse.where.file))
+    }
+    tops = [harnesse for harnesse in harnesses if harnesse.where.file.rpartition("/")[2] not in called]
+    return [list(_steps(top, known)) for top in tops or harnesses]
 
 
 def _steps(

@@ -101,11 +101,13 @@ def _told(value: str, file: str) -> bool:
 def system_differs(bench: Bench) -> Iterator[Found]:
     if "system" in bench.factors:
         return
-    built = [(side, systems) for side in bench.sides if (systems := sorted({one.system for one in side.servers}))]
+    built = [(side, systems) for side in bench.sides if (systems := sorted({server.system for server in side.servers}))]
     if len({tuple(systems) for _, systems in built}) > 1:
         parts = dict.fromkeys(f"{named(side, bench.sides)} is built for {' and '.join(of)}" for side, of in built)
         binaries = [binary for side, _ in built for binary in side.servers]
-        yield Found(f"{', '.join(parts)}.", tuple(one.where.says(f"built for {one.system}") for one in binaries))
+        yield Found(
+            f"{', '.join(parts)}.", tuple(binary.where.says(f"built for {binary.system}") for binary in binaries)
+        )
     if "machine" not in bench.factors and (differing := list(_differing(bench))):
         told = "; ".join(f"the {one.what} ({', '.join(one.values)})" for one in differing)
         evidence = dict.fromkeys(
@@ -157,7 +159,7 @@ def _columns(row: TableRow) -> str:
 )
 def version_differs(bench: Bench) -> Iterator[Found]:
     for row, versions in _environments(bench, SOFTWARE, DOTTED):
-        if "version" not in bench.factors and len({one[1] for one in versions}) > 1:
+        if "version" not in bench.factors and len({version[1] for version in versions}) > 1:
             yield Found(
                 f"{row.cells[0].strip('*` ')} differs: {_columns(row)}.", (row.where.says(" | ".join(row.cells)),)
             )

@@ -36,21 +36,21 @@ def _differs(
     values: dict[str, dict[object, list[Published]]] = {}
     for side, results in by_side(bench, of).items():
         held: dict[object, list[Published]] = defaultdict(list)
-        for one in results:
-            held[value(one)].append(one)
+        for result in results:
+            held[value(result)].append(result)
         if None in held or "" in held:
             return None
         values[side] = held
     if len(values) < 2 or any(
-        set(one) & set(other) for side, one in values.items() for name, other in values.items() if name > side
+        set(value) & set(other) for side, value in values.items() for name, other in values.items() if name > side
     ):
         return None
     text = ", ".join(f"{_all(held, shown)} with {side}" for side, held in values.items())
     evidence = (
-        one.where.says(f"{side}: {shown(key)}")
+        result.where.says(f"{side}: {shown(key)}")
         for side, held in values.items()
         for key, results in held.items()
-        for one in results[:EVIDENCE_EACH]
+        for result in results[:EVIDENCE_EACH]
     )
     return text, tuple(dict.fromkeys(evidence))
 
@@ -90,8 +90,8 @@ def workload_differs(bench: Bench) -> Iterator[Found]:
             yield Found(f"{of[0].tool} ran with another load on each side: {'; '.join(told)}.", tuple(evidence))
     scripts = [one for one in bench.measured if BUILT_IN.search(one.script.lower())]
     by_tool: dict[str, list[Published]] = defaultdict(list)
-    for one in scripts:
-        by_tool[one.tool].append(one)
+    for script in scripts:
+        by_tool[script.tool].append(script)
     for of in by_tool.values():
         if found := _differs(bench, of, lambda one: one.script, str):
             yield Found(f"{of[0].tool} ran another workload on each side: {found[0]}.", found[1])
@@ -140,7 +140,9 @@ def _measures(
     yield "isolation", lambda one: re.sub(r"transaction|[-_ ]", "", one.isolation.lower()) or None, str
     yield "query_mode", lambda one: one.query_mode.lower() or None, str
     yield "connections", lambda one: one.reconnects, lambda anew: "one for each transaction" if anew else "kept"
-    options = {name for one in of for name in one.parameters if re.sub(r"[-_ .]", "", name.lower()) in SIZES}
+    options = {
+        name for published in of for name in published.parameters if re.sub(r"[-_ .]", "", name.lower()) in SIZES
+    }
     for name in sorted(options):
         yield name, lambda one, name=name: one.parameters.get(name), str  # type: ignore[misc]
 

@@ -33,32 +33,32 @@ def audited(course: Course) -> tuple[Audited | None, Mapping[str, str]]:
     not_read = [f"{which}: {why}" for which, why in [*each(bench.broken), *in_short(bench.passed)]]
     not_read += [f"{name}: is of an unknown kind" for name in bench.unread]
     not_read += [f"{one.file}:{one.line}: was not understood: {one.text}" for one in bench.not_understood]
-    of_family = [one for one in bench.sides if one.configurations and _fits(course, one)]
+    of_family = [side for side in bench.sides if side.configurations and _fits(course, side)]
     if not of_family:
         whose = f" of {course.database.family}" if course.database else ""
         course.missing("settings in force", f"no configuration{whose} was understood in {directory}")
     elif len(of_family) > 1:
-        names = ", ".join(named(one, bench.sides) for one in of_family[:5])
+        names = ", ".join(named(side, bench.sides) for side in of_family[:5])
         course.missing(
             "settings in force", f"{directory} has those of several servers ({names}): name the directory of one"
         )
     side = of_family[0] if len(of_family) == 1 else None
     shown, found = _settings(side) if side else ([], {})
-    if side and any(one.includes for one in side.configurations):
+    if side and any(configuration.includes for configuration in side.configurations):
         course.missing("parts of the configuration", "it reads files that do not lie in the directory")
     log = [
         Logged(kind=one.kind, text=one.text, count=one.count, at=_at(one.where.file, one.where.line))
         for one in (entry for each in bench.sides for entry in each.log)
         if one.kind not in LOG_SILENT
     ]
-    if not any(one.log for one in bench.sides) and not any("log" in kind for _, kind in bench.read):
+    if not any(side.log for side in bench.sides) and not any("log" in kind for _, kind in bench.read):
         course.missing(report.LOG, f"no log of an engine was found in {directory}")
     answer = Audited(
         directory=str(directory.resolve()),
         engine=(side.engine or "") if side else "",
         version=side.version if side else "",
         settings=shown,
-        findings=[one.as_json() for one in findings],
+        findings=[finding.as_json() for finding in findings],
         log=log,
         read=len(bench.read),
         not_read=[harmless(one) for one in not_read],
@@ -75,7 +75,7 @@ def _fits(course: Course, side: Side) -> bool:
 
 def _settings(side: Side) -> tuple[list[FoundSetting], dict[str, str]]:
     """All settings of a server: as they are shown, and by name with the value in force."""
-    names = dict.fromkeys(one.name for of in side.configurations for one in of.settings)
+    names = dict.fromkeys(setting.name for of in side.configurations for setting in of.settings)
     shown: list[FoundSetting] = []
     found: dict[str, str] = {}
     for name in list(names)[:SETTINGS_MAX]:
@@ -104,13 +104,15 @@ def _settings(side: Side) -> tuple[list[FoundSetting], dict[str, str]]:
 def with_ours(settings: list[FoundSetting], taken: Carried) -> list[FoundSetting]:
     """What became of each in the cells."""
     return [
-        one.model_copy(
+        setting.model_copy(
             update={
-                "ours": taken.as_ours.get(one.name.lower().replace("-", "_"), taken.as_ours.get(one.name.lower(), "")),
-                "why_not": one.why_not or taken.why_not.get(one.name.lower().replace("-", "_"), ""),
+                "ours": taken.as_ours.get(
+                    setting.name.lower().replace("-", "_"), taken.as_ours.get(setting.name.lower(), "")
+                ),
+                "why_not": setting.why_not or taken.why_not.get(setting.name.lower().replace("-", "_"), ""),
             }
         )
-        for one in settings
+        for setting in settings
     ]
 
 

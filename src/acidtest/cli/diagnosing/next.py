@@ -28,7 +28,9 @@ OTHERWISE = ("durability", "It shows how much of a commit is the wait for the dr
 
 
 def next_of(course: Course, cells: Cells | None, answer: Answer) -> Next | None:
-    first = next((one.name for one in answer.bottlenecks if one.standing in ("likely", "possible")), "")
+    first = next(
+        (bottleneck.name for bottleneck in answer.bottlenecks if bottleneck.standing in ("likely", "possible")), ""
+    )
     question_name, why = NEXT_QUESTIONS.get(first, OTHERWISE)
     if cells is None or course.place is None:
         return None
@@ -57,10 +59,10 @@ def next_of(course: Course, cells: Cells | None, answer: Answer) -> Next | None:
 
 def found_of(cells: Cells) -> InForce | None:
     """The settings that were found, which the cells ran with; None where none were."""
-    name = next((one for one in cells.settings if one == "found" or (len(cells.settings) == 1)), "")
+    name = next((setting for setting in cells.settings if setting == "found" or (len(cells.settings) == 1)), "")
     if not name:
         return None
-    by_level = {key for key, one in catalogue.find(cells.engine).setting_specs().items() if one.by_level}
+    by_level = {key for key, spec in catalogue.find(cells.engine).setting_specs().items() if spec.by_level}
     held_there = cells.settings[name].items()
     kept = {key: value for key, value in held_there if key not in by_level and value is not None}
     held = InForce(kept, cells.levels[name])

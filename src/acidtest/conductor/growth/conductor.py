@@ -61,6 +61,6 @@ def _repetitions(cells: Sequence[Cell], series: Series, context: RunContext) -> 
         revised = []
         if recording.checks_after and (broken := broken_in(recording.checks_after)):
             reason = f"consistency after the last repetition of this size: {broken}"
-            revised = [one.model_copy(update={"status": "invalid", "reason": reason}) for one in earlier]
+            revised = [recording.model_copy(update={"status": "invalid", "reason": reason}) for recording in earlier]
         earlier.append(recording)
         yield Ended(cell, [*revised, recording])

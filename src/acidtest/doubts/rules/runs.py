@@ -443,8 +443,8 @@ def log_not_reused(row: Row) -> Iterator[Found]:
 def hosts_differ(hosts: Hosts) -> Iterator[Found]:
     if not hosts.differ or hosts.between_percent is None or hosts.within_percent is None:
         return
-    compared = [one for one in hosts.hosts if one.relative is not None]
-    fastest, slowest = (pick(compared, key=lambda one: one.relative or 0) for pick in (max, min))
+    compared = [host for host in hosts.hosts if host.relative is not None]
+    fastest, slowest = (pick(compared, key=lambda host: host.relative or 0) for pick in (max, min))
     yield Found(
         f"Rates vary by {hosts.between_percent:.1f} % between hosts and by {hosts.within_percent:.1f} % between "
         f"repetitions on one, over {counted(hosts.combinations, 'combination')} (p = {hosts.p:.2g}).",

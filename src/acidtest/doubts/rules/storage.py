@@ -114,7 +114,9 @@ def turns_per_s(place: PlaceFacts, machine: Machine) -> tuple[float, str] | None
         timing, *details = place.disk.split(", ")
         if timing != ROTATING or BACKED in details:
             return None
-        rpm = next((float(one.removeprefix(RPM)) for one in details if one.startswith(RPM)), 60 * TURNS_PER_S_COMMON)
+        rpm = next(
+            (float(detail.removeprefix(RPM)) for detail in details if detail.startswith(RPM)), 60 * TURNS_PER_S_COMMON
+        )
         return rpm / 60, f"simulated disk: {place.disk}"
     if place.kind not in ("directory", "device", "raw") or place.image or place.journal_device or place.in_memory:
         return None

@@ -5,7 +5,7 @@ from acidtest.engine.firebird import embedded, server
 from acidtest.engine.firebird.build import build
 from acidtest.engine.firebird.by_url import FirebirdByUrl
 from acidtest.engine.firebird.replication import REPLICATION
-from acidtest.engine.firebird.server_inspection import LOOKS
+from acidtest.engine.firebird.server_inspection import SERVER_INSPECTION
 
 
 def engines() -> list[Engine]:
@@ -13,4 +13,4 @@ def engines() -> list[Engine]:
     return [*embedded.engines(), *server.engines()]
 
 
-__all__ = ["LOOKS", "REPLICATION", "FirebirdByUrl", "build", "engines"]
+__all__ = ["REPLICATION", "SERVER_INSPECTION", "FirebirdByUrl", "build", "engines"]

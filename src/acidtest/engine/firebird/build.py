@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from acidtest import registered_builds
 from acidtest.engine import builds
-from acidtest.engine.builds import Found, OfUser, Wanted
-from acidtest.engine.firebird import client_version, wire
+from acidtest.engine.builds import BuildDetails, UserBuild, Wanted
+from acidtest.engine.firebird import services, wire
 from acidtest.engine.firebird.embedded import FirebirdEmbedded
 from acidtest.engine.firebird.engine import Firebird
 from acidtest.engine.firebird.runtime import LIBRARY, Installed, Runtime
@@ -46,16 +45,16 @@ def build(wanted: Wanted) -> Firebird:
     return ServerBuild(wanted, runtime)
 
 
-class EmbeddedBuild(OfUser, FirebirdEmbedded):
+class EmbeddedBuild(UserBuild, FirebirdEmbedded):
     """The engine of an installation, inside the rig's process."""
 
     def __init__(self, wanted: Wanted, runtime: Runtime) -> None:
-        version, found = _found(wanted, runtime, "")
+        version, details = _details(wanted, runtime, "")
         FirebirdEmbedded.__init__(self, version, runtime)
-        self.take(wanted, found)
+        self.take(wanted, details)
 
 
-class ServerBuild(OfUser, FirebirdServer):
+class ServerBuild(UserBuild, FirebirdServer):
     """The server of an installation."""
 
     names_plugins = True
@@ -63,11 +62,11 @@ class ServerBuild(OfUser, FirebirdServer):
     def __init__(self, wanted: Wanted, runtime: Runtime) -> None:
         program = runtime.path / SERVER
         builds.check_binary(wanted, program)
-        version, found = _found(wanted, runtime, "-server")
+        version, details = _details(wanted, runtime, "-server")
         Firebird.__init__(self, wanted.name, version)
         self._specs |= {spec.name: spec for spec in (PORT, *wire.SPECS)}
         self.client, self.program = runtime, program
-        self.take(wanted, found)
+        self.take(wanted, details)
 
     @property
     def runtime(self) -> Path:
@@ -75,7 +74,7 @@ class ServerBuild(OfUser, FirebirdServer):
 
     @property
     def plugin(self) -> str:
-        return self.found.main.stem.removeprefix("lib")
+        return self.details.main.stem.removeprefix("lib")
 
     @property
     def log_name(self) -> str:
@@ -107,7 +106,7 @@ def _runtime(wanted: Wanted) -> Runtime:
     raise builds.nothing_there(wanted, f"there is no lib/{LIBRARY}", "name what its archive holds as opt/firebird")
 
 
-def _found(wanted: Wanted, runtime: Runtime, suffix: str) -> tuple[Version, Found]:
+def _details(wanted: Wanted, runtime: Runtime, suffix: str) -> tuple[Version, BuildDetails]:
     engines = sorted((runtime.path / "plugins").glob("libEngine*.so"))
     if len(engines) != 1:
         found = "more than one engine" if engines else "no engine"
@@ -136,8 +135,7 @@ def _found(wanted: Wanted, runtime: Runtime, suffix: str) -> tuple[Version, Foun
         newest = list(VERSIONS)[-1]
         is_newer = numbers > builds.numbers(newest)
         doubts.append(builds.unknown_series(wanted, release, series, newest, is_newer=is_newer))
-    options = [said]
-    return version, Found(wanted.path, engines[0], release, builds.listed(options), f"{series}{suffix}", tuple(doubts))
+    return version, BuildDetails(engines[0], release, builds.listed([said]), f"{series}{suffix}", tuple(doubts))
 
 
 def _client_version(wanted: Wanted, runtime: Runtime) -> str:
@@ -147,5 +145,5 @@ def _client_version(wanted: Wanted, runtime: Runtime) -> str:
         "FIREBIRD": str(runtime.path),
         "LD_LIBRARY_PATH": ":".join(map(str, folders)),
     }
-    command = [sys.executable, "-I", "-S", client_version.__file__, str(runtime.library)]
+    command = [*services.LIBRARY_CLIENT, "version", str(runtime.library)]
     return builds.said_by(wanted, command, environment, of=runtime.library).strip()

@@ -12,18 +12,15 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from acidtest.engine import install
-from acidtest.engine.base import Durability, Launcher, SettingSpec
+from acidtest.engine.base import Launcher
 from acidtest.engine.compare import Answers
-from acidtest.engine.counters import Counters
-from acidtest.engine.firebird import figures, services, wire
-from acidtest.engine.firebird.counters import COUNTERS
-from acidtest.engine.firebird.engine import LEVELS, refuse_contradictions
-from acidtest.engine.firebird.instance import EITHER, ISOLATION_MODES, SHARED_CACHE, columns, lock_timeout_said
+from acidtest.engine.firebird import services, wire
+from acidtest.engine.firebird.engine import LEVELS, FirebirdRemote, FirebirdTarget, refuse_contradictions
+from acidtest.engine.firebird.instance import EITHER, ISOLATION_MODES, OF_DATABASE, columns, lock_timeout_said
+from acidtest.engine.firebird.instruments import COUNTERS, SHARED_CACHE, figures_of_cache
 from acidtest.engine.firebird.runtime import LIBRARY, Runtime
-from acidtest.engine.firebird.target import FirebirdRemote, FirebirdTarget
 from acidtest.engine.firebird.versions import CONF, VERSIONS, config_said, flag, specs_of
 from acidtest.engine.foreign import (
     MARK,
@@ -34,23 +31,16 @@ from acidtest.engine.foreign import (
     held_against,
     others,
 )
-from acidtest.engine.sampling import Figures
+from acidtest.engine.instruments import Counters, Figures
 from acidtest.errors import MachineLacks
 from acidtest.formats import gstat
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 
 NEWEST = list(VERSIONS)[-1]
-# Of any version: which one it is, only the server can tell.
-_SPECS = specs_of(VERSIONS[NEWEST]) | {spec.name: spec for spec in wire.SPECS}
 
 Said = Callable[[str], str]
-# By our name the column with the answer, and how it reads in our words.
-OF_DATABASE: Mapping[str, tuple[str, Said]] = {
-    "page_size": ("mon$page_size", str),
-    "page_buffers": ("mon$page_buffers", str),
-    "forced_writes": ("mon$forced_writes", flag),
-}
+# By our name the column with the answer, and how it reads in our words; as OF_DATABASE has them.
 OF_TRANSACTIONS: Mapping[str, tuple[str, Said]] = {
     "isolation": ("mon$isolation_mode", lambda mode: {"1": "snapshot"}.get(mode, "read_committed")),
     "lock_timeout_s": ("mon$lock_timeout", lock_timeout_said),
@@ -98,47 +88,6 @@ CONFIGURATION = (
 ADMINISTRATOR = "(current_user = 'SYSDBA' or current_role = 'RDB$ADMIN')"
 SHOWN_MODE = f"select iif({SHARED_CACHE}, 'Super', iif({ADMINISTRATOR}, '{EITHER}', null)) from rdb$database"  # noqa: S608
 VERSION = "select rdb$get_context('SYSTEM', 'ENGINE_VERSION') from rdb$database"
-
-
-class FirebirdByUrl(ForeignServer):
-    family = "firebird"
-    levels: ClassVar[tuple[str, ...]] = LEVELS
-
-    demandable = frozenset({*OF_DATABASE, *CONF, *OF_SESSIONS})
-
-    def setting_specs(self) -> Mapping[str, SettingSpec]:
-        return _SPECS
-
-    def client(self) -> Runtime:
-        """The client library. Raises MachineLacks where acidtest has brought none."""
-        for release in reversed(VERSIONS):
-            embedded, server = install.home(f"firebird-{release}"), install.home(f"firebird-{release}-server")
-            for home in (embedded, server / "client"):
-                if (runtime := Runtime(home)).library.is_file():
-                    return runtime
-        raise MachineLacks(
-            f"{self.id}: a Firebird server is reached by Firebird's client library, which is not here",
-            f"acidtest engines install firebird-{NEWEST}",
-        )
-
-    def ready(self) -> None:
-        lacking = self.client().missing_libraries()
-        if lacking:
-            libraries, packages = (" ".join(dict.fromkeys(column)) for column in zip(*lacking, strict=True))
-            raise MachineLacks(
-                f"{self.id}: Firebird's client library needs the system libraries {libraries}",
-                f"install them: apt-get install {packages} (Debian)",
-            )
-
-    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
-        refuse_contradictions(self.id, level, settings)
-        return super().durability(level, settings)
-
-    def demands(self, level: str) -> dict[str, Scalar]:
-        return {"forced_writes": level == "drive"}
-
-    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> ForeignInstance:
-        return FirebirdByUrlInstance(self, directory, settings, durability)
 
 
 class FirebirdByUrlInstance(ForeignInstance):
@@ -196,9 +145,6 @@ class FirebirdByUrlInstance(ForeignInstance):
                 "setup": list(statements),
             }
         )
-
-    def target(self) -> FirebirdTarget:
-        return self.bare_target()
 
     def gstat(self, limit_s: float) -> gstat.Output:
         """What the server's own gstat prints of the database, which its services run. Raises CellFailed with the
@@ -286,7 +232,7 @@ class FirebirdByUrlInstance(ForeignInstance):
         return COUNTERS
 
     def figures(self) -> Figures:
-        return figures.of_cache(shared=False)  # whether it is, only the server can tell
+        return figures_of_cache(shared=False)  # whether it is, only the server can tell
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
@@ -321,6 +267,41 @@ class FirebirdByUrlInstance(ForeignInstance):
         if shown.in_force == EITHER and asked in ("Classic", "SuperClassic"):
             return [shown.model_copy(update={"agrees": None})]
         return [_unanswered(shown, version)] if shown.in_force or asked else []
+
+
+class FirebirdByUrl(ForeignServer):
+    family = "firebird"
+    levels = LEVELS
+    specs = specs_of(VERSIONS[NEWEST]) | {spec.name: spec for spec in wire.SPECS}
+    demandable = frozenset({*OF_DATABASE, *CONF, *OF_SESSIONS})
+    instances = FirebirdByUrlInstance
+
+    def client(self) -> Runtime:
+        """The client library. Raises MachineLacks where acidtest has brought none."""
+        for release in reversed(VERSIONS):
+            embedded, server = install.home(f"firebird-{release}"), install.home(f"firebird-{release}-server")
+            for home in (embedded, server / "client"):
+                if (runtime := Runtime(home)).library.is_file():
+                    return runtime
+        raise MachineLacks(
+            f"{self.id}: a Firebird server is reached by Firebird's client library, which is not here",
+            f"acidtest engines install firebird-{NEWEST}",
+        )
+
+    def ready(self) -> None:
+        lacking = self.client().missing_libraries()
+        if lacking:
+            libraries, packages = (" ".join(dict.fromkeys(column)) for column in zip(*lacking, strict=True))
+            raise MachineLacks(
+                f"{self.id}: Firebird's client library needs the system libraries {libraries}",
+                f"install them: apt-get install {packages} (Debian)",
+            )
+
+    def refuse_contradictions(self, level: str, settings: Mapping[str, Scalar]) -> None:
+        refuse_contradictions(self.id, level, settings)
+
+    def demands(self, level: str) -> dict[str, Scalar]:
+        return {"forced_writes": level == "drive"}
 
 
 def _objects(held: Mapping[str, str | None]) -> list[tuple[str, str]]:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from acidtest.engine import install, libraries
 from acidtest.engine.base import Engine, Instance, Offer
-from acidtest.engine.firebird import wheel
 from acidtest.engine.firebird.engine import Firebird
 from acidtest.engine.firebird.instance import EITHER, FirebirdInstance
-from acidtest.engine.firebird.runtime import Runtime
+from acidtest.engine.firebird.runtime import WHEELS, Runtime, bring_wheel
 from acidtest.engine.firebird.versions import VERSIONS, Version
 from acidtest.formats import elf
 from acidtest.journal.models import EngineFacts, Scalar
@@ -28,7 +27,7 @@ class FirebirdEmbedded(Firebird):
     @property
     def wheel(self) -> str:
         """Its version of the package firebird-embedded."""
-        return wheel.VERSIONS[self.version.release]
+        return WHEELS[self.version.release]
 
     def _offer(self) -> Offer:
         installed = self.runtime.path.is_dir()
@@ -45,14 +44,11 @@ class FirebirdEmbedded(Firebird):
 
     def install(self, say: Callable[[str], None]) -> None:
         def fill(work: Path) -> Path:
-            unpacked = wheel.bring(self.id, self.wheel, work)
+            unpacked = bring_wheel(self.id, self.wheel, work)
             libraries.check(self.id, Runtime(unpacked).library)
             return unpacked
 
         install.install(self.id, fill, say)
-
-    def remove(self, say: Callable[[str], None]) -> None:
-        install.remove(self.id, say)
 
     def files(self) -> list[Path]:
         """With ICU, which Firebird looks for by name, the newest first, once it runs."""

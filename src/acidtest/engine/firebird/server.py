@@ -9,17 +9,15 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from acidtest.engine import debian, install, libraries
 from acidtest.engine.base import Ask, Engine, Forget, Instance, Launcher, Offer, SettingSpec
 from acidtest.engine.compare import Answers
-from acidtest.engine.firebird import log, wheel, wire
-from acidtest.engine.firebird.engine import Firebird
+from acidtest.engine.firebird import log, wire
+from acidtest.engine.firebird.engine import Firebird, FirebirdRemote, FirebirdTarget
 from acidtest.engine.firebird.instance import FirebirdInstance
-from acidtest.engine.firebird.runtime import Runtime, link_or_copy, name_plugins
-from acidtest.engine.firebird.target import FirebirdRemote, FirebirdTarget
+from acidtest.engine.firebird.runtime import WHEELS, Runtime, bring_wheel, link_or_copy, name_plugins
 from acidtest.engine.firebird.versions import VERSIONS, Version
 from acidtest.engine.server import (
     LOOPBACK,
@@ -128,14 +126,11 @@ class FirebirdServer(Firebird):
             debian.check(self.id, made / "server", [program, *plugins])
             check_that_it_runs(self.id, made / "server", program)
             (work / "wheel").mkdir()
-            wheel.bring(self.id, wheel.VERSIONS[release], work / "wheel").rename(made / "client")
+            bring_wheel(self.id, WHEELS[release], work / "wheel").rename(made / "client")
             libraries.check(self.id, Runtime(made / "client").library)
             return made
 
         install.install(self.id, fill, say, is_current=lambda _: self._is_current())
-
-    def remove(self, say: Callable[[str], None]) -> None:
-        install.remove(self.id, say)
 
     def facts(self) -> EngineFacts:
         # "Firebird TCP/IP server version LI-V3.0.14.33856 Firebird 3.0"
@@ -192,8 +187,7 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         super().__init__(engine, directory, settings, durability)
         self._sockets = SocketDirectory(self._server_root, USERS, USERS_PATH_MAX)
         # What the server prints joins what it logs.
-        self._server_log = self._server_root / engine.log_name
-        self._server = Server(engine.id, self._server_log)
+        self._server = Server(engine.id, self._server_root / engine.log_name)
         self._password = password()
         self._port = 0
         self._listens: tuple[str, int] | None = None  # there, and not at a free port of this machine's own address
@@ -237,10 +231,6 @@ class ServerInstance(ServedInstance, FirebirdInstance):
     def stands_beside(self, command: list[str], port: int) -> None:
         """From the next start on this runs beside the server, and listens on ``port``; nothing does without one."""
         self._beside_by = command, port
-
-    @property
-    def runs(self) -> bool:
-        return self._server.pid is not None
 
     def stop(self) -> None:
         """End it in order, as ``seal`` does, where it runs. Raises CellFailed."""
@@ -305,16 +295,16 @@ class ServerInstance(ServedInstance, FirebirdInstance):
             environment["LD_LIBRARY_PATH"] = str(libraries)
         command, port = self._beside_by
         if command:
-            ready = partial(self._beside_listens, port)
-            self._beside.start(launcher, command, environment=dict(os.environ), ready=ready)
-        self._server.start(launcher, self._engine.command(), environment=environment, ready=self._answers)
-
-    def _beside_listens(self, port: int) -> bool:
-        return listens(self._beside.pid, port)
-
-    def _answers(self) -> bool:
-        """Whether it listens, in whatever network it is."""
-        return listens(self._server.pid, self._port)
+            self._beside.start(
+                launcher, command, environment=dict(os.environ), ready=lambda: listens(self._beside.pid, port)
+            )
+        # Whether it listens, in whatever network it is.
+        self._server.start(
+            launcher,
+            self._engine.command(),
+            environment=environment,
+            ready=lambda: listens(self._server.pid, self._port),
+        )
 
     def target(self) -> FirebirdTarget:
         remote = FirebirdRemote(host=self._address, port=self._port, password=self._password)
@@ -348,13 +338,10 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         super().seal()
 
     def log(self) -> str:
-        return log.worth_reading(log_tail(self._server_log))
-
-    def log_file(self) -> Path | None:
-        return self._server_log
+        return log.worth_reading(log_tail(self._server.log))
 
     def log_findings(self) -> list[str]:
-        return log.findings(self._server_log)
+        return log.findings(self._server.log)
 
     def lose_power(self) -> None:
         self._beside.kill()

@@ -2,7 +2,7 @@
 counts of its pages, which its services run.
 
 A session on a server takes transaction numbers, as every client does; nothing else is changed. gstat reads the file of
-a database that is in use, so that a page may be another one than it looked for by the time that it gets there.
+a database that is in use, so that a page may be another one than it result for by the time that it gets there.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from acidtest.engine.base import Ask
-from acidtest.engine.firebird import statistics
 from acidtest.engine.firebird.by_url import VERSION, FirebirdByUrlInstance
+from acidtest.engine.firebird.inspection import of_gstat
 from acidtest.engine.foreign import ForeignInstance
-from acidtest.engine.inspection import Looked, Patient, ServerLooks, number
+from acidtest.engine.inspection import InspectionResult, ServerInspection, TolerantSession, number
 from acidtest.errors import CellFailed
 from acidtest.formats import gstat
 from acidtest.journal.models import Scalar
@@ -61,50 +61,50 @@ ANSWER_S, SLOW_BYTES_PER_S = 900.0, 1e6  # no server takes longer, nor reads slo
 BYTES_PER_S = 100e6  # that its pages are assumed to be read with
 
 
-def look(ask: Ask) -> Looked:
+def inspect(ask: Ask) -> InspectionResult:
     """Raises CellFailed where the server does not answer at all."""
     said = dict(zip((*COUNTERS, *FLAGS), ask(DATABASE)[0], strict=True))
-    patient = Patient(ask)
+    session = TolerantSession(ask)
     facts: dict[str, Scalar] = {name: number(said[name]) for name in COUNTERS}
     facts |= {name: said[name] not in (None, "0") for name in FLAGS}
     facts["database_bytes"] = number(said["pages"]) * number(said["page_bytes"])
-    if oldest := patient.one("open transactions", OLDEST):
+    if oldest := session.row("open transactions", OLDEST):
         facts |= {"held_by": f"a transaction of {oldest[0]}", "oldest_transaction_s": number(oldest[1])}
-    off = [f"{index} of {table}" for index, table in patient.rows("indexes", OFF)]
-    version = next(iter(patient.one("the version", VERSION)), None)
-    return Looked(
+    off = [f"{index} of {table}" for index, table in session.rows("indexes", OFF)]
+    version = next(iter(session.row("the version", VERSION)), None)
+    return InspectionResult(
         version=f"Firebird {version}",
         facts=facts,
         statistics=None,
         listed={"indexes_off": off} if off else {},
-        notes=patient.refused,
+        notes=session.refused,
         scans_said=NO_SCANS,
     )
 
 
-def pages(instance: ForeignInstance, looked: Looked, within_s: float | None = None) -> Looked:
+def count_pages(instance: ForeignInstance, result: InspectionResult, within_s: float | None = None) -> InspectionResult:
     """With what gstat counts; with the reason where the server does not let it, or would take longer."""
     assert isinstance(instance, FirebirdByUrlInstance)
-    size = number(str(looked.facts["database_bytes"]))
+    size = number(str(result.facts["database_bytes"]))
     if within_s is not None and size > within_s * BYTES_PER_S:  # it cannot be ended once it has begun
         why = f"the server would read {size / 1e6:,.0f} MB for them; acidtest inspect has it do that"
-        return replace(looked, statistics_said=why)
+        return replace(result, statistics_said=why)
     limit_s = ANSWER_S + size / SLOW_BYTES_PER_S if within_s is None else within_s
     try:
         output = instance.gstat(limit_s)
         if output.damaged:
             passing, output = output.damaged, instance.gstat(limit_s)
             if output.damaged != passing:
-                looked = replace(looked, notes=[*looked.notes, PASSING.format(passing)])
+                result = replace(result, notes=[*result.notes, PASSING.format(passing)])
                 output = replace(output, damaged="")
-        told = statistics.of_gstat(output, SOURCE).model_copy(update={"bytes": size})
+        statistics = of_gstat(output, SOURCE).model_copy(update={"bytes": size})
     except CellFailed as error:
         may_not = MAY_NOT in error.message
-        return replace(looked, statistics_said=NO_RIGHT if may_not else f"the server's gstat says: {error.message}")
+        return replace(result, statistics_said=NO_RIGHT if may_not else f"the server's gstat says: {error.message}")
     except (KeyError, ValueError) as error:
-        return replace(looked, statistics_said=f"what the server's gstat says cannot be read ({error})")
-    facts = {**looked.facts, **_facts(output)}
-    return replace(looked, statistics=told, facts=facts, damaged=output.damaged)
+        return replace(result, statistics_said=f"what the server's gstat says cannot be read ({error})")
+    facts = {**result.facts, **_facts(output)}
+    return replace(result, statistics=statistics, facts=facts, damaged=output.damaged)
 
 
 def _facts(output: gstat.Output) -> dict[str, Scalar]:
@@ -118,4 +118,4 @@ def _facts(output: gstat.Output) -> dict[str, Scalar]:
     }
 
 
-LOOKS = ServerLooks(look, (), pages)
+SERVER_INSPECTION = ServerInspection(inspect, (), count_pages)

@@ -1,18 +1,16 @@
-"""A trace session of a Firebird instance of ours, read by a process of its own: see trace_service.py."""
+"""A trace session of a Firebird instance of ours, read by a process of its own: see library_client.py."""
 
 from __future__ import annotations
 
 import os
-import selectors
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from acidtest.engine.firebird import trace_service
-from acidtest.engine.firebird.target import FirebirdTarget
-from acidtest.engine.statements import StatementTrace
+from acidtest.engine.firebird import services
+from acidtest.engine.firebird.engine import FirebirdTarget
+from acidtest.engine.instruments import StatementTrace
 from acidtest.formats.firebird_trace import COMMIT, Figures, Reader
 from acidtest.journal.models import TracedStatement, TracedStatements
 from acidtest.journal.protocol import Begins
@@ -52,7 +50,7 @@ class FirebirdTrace(StatementTrace):
         service = f"{remote.host}/{remote.port}:service_mgr" if remote else "service_mgr"
         configuration = CONFIGURATION.format(file=self._file, sql=SQL_BYTES_MAX)
         password = remote.password if remote else ""
-        command = [sys.executable, "-I", "-S", trace_service.__file__, self._target.library, service, self._target.user]
+        command = [*services.LIBRARY_CLIENT, "trace", self._target.library, service, self._target.user]
         self._process = subprocess.Popen(
             command,
             env={**os.environ, **self._environment},
@@ -135,17 +133,11 @@ class FirebirdTrace(StatementTrace):
         """Its next line, or why there is none."""
         assert self._process is not None
         assert self._process.stderr is not None
-        said = b""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stderr, selectors.EVENT_READ)
-            while not said.endswith(b"\n"):
-                if not selector.select(timeout=ANSWER_S):
-                    return f"the engine's services did not answer in {ANSWER_S} s"
-                if not (chunk := os.read(self._process.stderr.fileno(), 1 << 16)):
-                    break
-                said += chunk
-        lines = said.decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "the process that reads the trace ended"
+        try:
+            line = services.read_line(self._process.stderr, ANSWER_S)
+        except TimeoutError:
+            return f"the engine's services did not answer in {ANSWER_S} s"
+        return services.last_line(line) or "the process that reads the trace ended"
 
 
 def _statement(kind: str, text: str, figures: Figures) -> TracedStatement:

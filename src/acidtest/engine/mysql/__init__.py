@@ -3,7 +3,7 @@
 from acidtest.engine.mysql.build import MysqlBuild
 from acidtest.engine.mysql.by_url import MysqlByUrl
 from acidtest.engine.mysql.engine import engines
-from acidtest.engine.mysql.inspection import LOOKS
+from acidtest.engine.mysql.inspection import SERVER_INSPECTION
 from acidtest.engine.mysql.replication import REPLICATION
 
-__all__ = ["LOOKS", "REPLICATION", "MysqlBuild", "MysqlByUrl", "engines"]
+__all__ = ["REPLICATION", "SERVER_INSPECTION", "MysqlBuild", "MysqlByUrl", "engines"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from acidtest.engine import builds, debian
-from acidtest.engine.builds import Found, OfUser, Wanted
+from acidtest.engine.builds import BuildDetails, UserBuild, Wanted
 from acidtest.engine.mysql.engine import Mysql
 from acidtest.engine.mysql.origins import Installation
 from acidtest.engine.mysql.versions import SYSTEM_TABLES, VERSIONS, Version
@@ -32,7 +32,7 @@ TELLING = re.compile(
 VERSION = re.compile(r"Ver (\d{1,4}\.\d{1,4}\.\d{1,6})(\S{0,100})")
 
 
-class MysqlBuild(OfUser, Mysql):
+class MysqlBuild(UserBuild, Mysql):
     """The server of one installation."""
 
     def __init__(self, wanted: Wanted) -> None:
@@ -44,7 +44,7 @@ class MysqlBuild(OfUser, Mysql):
         version, scripts = _system_tables(wanted, version, installation, builds.numbers(release))
         Mysql.__init__(self, version)
         self._installation = replace(installation, scripts=scripts)
-        self.take(wanted, _found(wanted, program, release, options, version))
+        self.take(wanted, _details(wanted, program, release, options, version))
 
     def installation(self) -> Installation:
         return self._installation
@@ -102,8 +102,8 @@ def _information(base: Path) -> Iterator[str]:
 def _series(wanted: Wanted, release: str) -> Version:
     """The newest series that begins with this release or before it."""
     numbers = builds.numbers(release)
-    known = [one for one in VERSIONS if one.id.startswith(f"{wanted.product}-")]
-    fitting = [one for one in known if one.begins <= numbers]
+    known = [version for version in VERSIONS if version.id.startswith(f"{wanted.product}-")]
+    fitting = [version for version in known if version.begins <= numbers]
     if not fitting:
         oldest = ".".join(map(str, known[0].begins))
         raise wanted.refuse(f"{wanted.title} {release} is older than any that acidtest can run ({oldest})")
@@ -166,13 +166,15 @@ def _system_tables(
     )
 
 
-def _found(wanted: Wanted, program: Path, release: str, options: list[str], version: Version) -> Found:
+def _details(wanted: Wanted, program: Path, release: str, options: list[str], version: Version) -> BuildDetails:
     doubts = []
     series = version.id.partition("-")[2]
     if not re.match(rf"{re.escape(series)}(\.|$)", release):
-        newest = [one.id for one in VERSIONS if one.id.startswith(f"{wanted.product}-")][-1].partition("-")[2]
+        newest = [version.id for version in VERSIONS if version.id.startswith(f"{wanted.product}-")][-1].partition("-")[
+            2
+        ]
         is_newer = builds.numbers(release)[:2] > builds.numbers(newest)
         doubts.append(builds.unknown_series(wanted, release, version.id, newest, is_newer=is_newer))
     if "debug" in release.lower() or any(re.match("CMAKE_BUILD_TYPE:.*=Debug$", option) for option in options):
         doubts.append(builds.slow(wanted, "-DWITH_DEBUG or as build type Debug"))
-    return Found(wanted.path, program, release, builds.listed(options), version.id, tuple(doubts))
+    return BuildDetails(program, release, builds.listed(options), version.id, tuple(doubts))

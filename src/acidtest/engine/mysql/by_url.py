@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from acidtest.engine import tls
-from acidtest.engine.base import Durability, SettingSpec
+from acidtest.engine.base import SettingSpec
 from acidtest.engine.foreign import (
     MARK,
     NOTHING_THERE,
@@ -17,15 +16,16 @@ from acidtest.engine.foreign import (
     held_against,
     others,
 )
+from acidtest.engine.instruments import Figures
 from acidtest.engine.mysql import figures
 from acidtest.engine.mysql.durability import AT_COMMIT, refuse_contradictions, sync_binlog_of
 from acidtest.engine.mysql.inspection import quoted
-from acidtest.engine.mysql.target import MysqlTarget
+from acidtest.engine.mysql.instance import MysqlTarget
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
+    QUESTIONS,
     RECORDED,
     SETTINGS,
-    TLS_IN_FORCE,
     TLS_SOURCE,
     TLS_STATUS,
     VERSIONS,
@@ -33,7 +33,6 @@ from acidtest.engine.mysql.versions import (
     isolation_said,
     specs_of,
 )
-from acidtest.engine.sampling import Figures
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 
@@ -57,34 +56,12 @@ def _specs() -> dict[str, SettingSpec]:
     return {name: _of_any(of) for name, of in having.items()}
 
 
-_SPECS = _specs()
-
 TABLE = "table"
 # What a database may hold: its kind and its name, and where they stand.
 HOLDINGS = (
     (f"'{TABLE}'", "table_name", "tables", "table_schema"),
     ("lower(routine_type)", "routine_name", "routines", "routine_schema"),
 )
-
-
-class MysqlByUrl(ForeignServer):
-    family = "mysql"
-
-    demandable = frozenset({*SETTINGS, *OF_SESSIONS})
-
-    def setting_specs(self) -> Mapping[str, SettingSpec]:
-        return _SPECS
-
-    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
-        # Whether there is a binary log, where nobody demands it, only the server can tell.
-        refuse_contradictions(self.id, level, {"log_bin": True, **settings})
-        return super().durability(level, settings)
-
-    def demands(self, level: str) -> dict[str, Scalar]:
-        return {"innodb_flush_log_at_trx_commit": AT_COMMIT[level]}
-
-    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> ForeignInstance:
-        return MysqlByUrlInstance(self, directory, settings, durability)
 
 
 class MysqlByUrlInstance(ForeignInstance):
@@ -132,13 +109,7 @@ class MysqlByUrlInstance(ForeignInstance):
         return [*drop, mark]
 
     def inspections(self) -> list[Inspection]:
-        names = [variable.name for variable in SETTINGS.values()]
-        names += [*RECORDED, *ISOLATION_VARIABLES]
-        listed = ", ".join(f"'{name}'" for name in names)
-        return [
-            Inspection(name="", sql=f"show session variables where variable_name in ({listed})"),
-            Inspection(name="", sql=TLS_IN_FORCE),
-        ]
+        return [Inspection(name="", sql=sql) for sql in QUESTIONS]
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         variables = {name: (variable.name, variable.said) for name, variable in SETTINGS.items()}
@@ -155,6 +126,20 @@ class MysqlByUrlInstance(ForeignInstance):
         return settings + tls.in_force(self.engine.address.tls, seen)
 
 
+class MysqlByUrl(ForeignServer):
+    family = "mysql"
+    specs = _specs()
+    demandable = frozenset({*SETTINGS, *OF_SESSIONS})
+    instances = MysqlByUrlInstance
+
+    def refuse_contradictions(self, level: str, settings: Mapping[str, Scalar]) -> None:
+        # Whether there is a binary log, where nobody demands it, only the server can tell.
+        refuse_contradictions(self.id, level, {"log_bin": True, **settings})
+
+    def demands(self, level: str) -> dict[str, Scalar]:
+        return {"innodb_flush_log_at_trx_commit": AT_COMMIT[level]}
+
+
 def _objects(held: Mapping[str, str | None]) -> list[tuple[str, str]]:
     """Kind and name of what the answers to ``holdings`` tell, tables first."""
     return [(kind, name.removeprefix(f"{kind} ")) for name, kind in held.items() if kind]
@@ -162,8 +147,8 @@ def _objects(held: Mapping[str, str | None]) -> list[tuple[str, str]]:
 
 def _has_binary_log(answers: Sequence[Settings]) -> bool:
     return any(
-        SETTINGS["log_bin"].said(one.value or "") == "true"
+        SETTINGS["log_bin"].said(value.value or "") == "true"
         for of in answers
-        for one in of.values
-        if one.name == "log_bin"
+        for value in of.values
+        if value.name == "log_bin"
     )

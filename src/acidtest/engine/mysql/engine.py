@@ -35,7 +35,8 @@ class Mysql(Engine):
 
     def installation(self) -> Installation | None:
         """The files that run, None when there are none."""
-        return self._of_the_system() or self._of_ours()
+        home = install.home(self.id)
+        return self._of_the_system() or (self.version.origin.installation(home) if home.is_dir() else None)
 
     def _of_the_system(self) -> Installation | None:
         release = _release(SYSTEM_PROGRAM)
@@ -47,10 +48,6 @@ class Mysql(Engine):
                 command = (str(SYSTEM_PROGRAM),)
                 return Installation(SYSTEM_PROGRAM, command, Path("/usr"), share, None, share, release, source)
         return None
-
-    def _of_ours(self) -> Installation | None:
-        home = install.home(self.id)
-        return self.version.origin.installation(home) if home.is_dir() else None
 
     def _offer(self) -> Offer:
         installation = self.installation()
@@ -76,9 +73,6 @@ class Mysql(Engine):
 
         origin = self.version.origin
         install.install(self.id, lambda work: origin.bring(self.id, work, say), say, is_current=origin.is_current)
-
-    def remove(self, say: Callable[[str], None]) -> None:
-        install.remove(self.id, say)
 
     def facts(self) -> EngineFacts:
         here = self._here()
@@ -106,7 +100,8 @@ class Mysql(Engine):
 
     def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
         """The level as innodb_flush_log_at_trx_commit and, with a binary log, sync_binlog."""
-        tls.check(self.id, self.family, settings, tcp=_over_tcp(settings))
+        over_tcp = "port" in settings or settings.get("connection") == "tcp"
+        tls.check(self.id, self.family, settings, tcp=over_tcp)
         durability.refuse_contradictions(self.id, level, settings)
         return Durability(level, durability.meaning(level, settings))
 
@@ -130,10 +125,6 @@ class Mysql(Engine):
 def engines() -> list[Engine]:
     """Every version, installed or not."""
     return [Mysql(version) for version in VERSIONS]
-
-
-def _over_tcp(settings: Mapping[str, Scalar]) -> bool:
-    return "port" in settings or settings.get("connection") == "tcp"
 
 
 def _release(program: Path) -> str:

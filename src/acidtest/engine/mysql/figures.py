@@ -6,7 +6,7 @@ the age of the checkpoint elsewhere: they come under the names that MariaDB has 
 
 from __future__ import annotations
 
-from acidtest.engine.sampling import Figure, Figures
+from acidtest.engine.instruments import Figure, Figures
 
 TABLE = (
     Figure("Innodb_buffer_pool_pages_dirty", "dirty pages", rises=False),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.engine import debian
-from acidtest.engine.base import Ask, Engine, Launcher
+from acidtest.engine.base import Ask, Engine, Instance, Launcher
 from acidtest.engine.mysql.engine import Mysql
 from acidtest.engine.mysql.instance import BINLOG, MysqlInstance
 from acidtest.engine.mysql.origins import Installation
@@ -105,12 +105,13 @@ class GaleraPair(Pair):
     """``primary`` is the node that the load goes to; as nodes they are alike."""
 
     chooses = True
+    instances = MysqlInstance
+    primary: MysqlInstance
+    replica: MysqlInstance
 
-    def __init__(self, primary: MysqlInstance, replica: MysqlInstance, mode: Mode, ends: Ends) -> None:
-        super().__init__(mode, ends)
-        self.primary: MysqlInstance = primary
-        self.replica: MysqlInstance = replica
-        galera = galera_of(primary.files)
+    def __init__(self, primary: Instance, replica: Instance, mode: Mode, ends: Ends) -> None:
+        super().__init__(primary, replica, mode, ends)
+        galera = galera_of(self.primary.files)
         if galera is None:
             raise CellFailed(f"{PROVIDER} and {ARBITRATOR} are not there any more")
         self._galera = galera

@@ -12,20 +12,22 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from acidtest.engine import tls
 from acidtest.engine.base import Ask, Forget, Launcher, filled
 from acidtest.engine.compare import Answers, number_in_force, spoken
-from acidtest.engine.mysql import figures, statistics
+from acidtest.engine.inspection import clearly, timed_reads
+from acidtest.engine.instruments import Figures
+from acidtest.engine.mysql import figures, inspection
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
 from acidtest.engine.mysql.origins import Installation
-from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
     NO_TLS,
+    QUESTIONS,
     RECORDED,
     SETTINGS,
-    TLS_IN_FORCE,
     TLS_SOURCE,
     TLS_STATUS,
     Version,
@@ -34,8 +36,6 @@ from acidtest.engine.mysql.versions import (
     log_size,
     specs_of,
 )
-from acidtest.engine.reads import clearly, timed_reads
-from acidtest.engine.sampling import Figures
 from acidtest.engine.server import (
     LOOPBACK,
     Ended,
@@ -51,7 +51,7 @@ from acidtest.errors import CellFailed
 from acidtest.files import sync_filesystem, tag
 from acidtest.formats import innodb
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
-from acidtest.journal.protocol import Inspection, Settings
+from acidtest.journal.protocol import Inspection, Settings, Target, Tls
 
 DATABASE = USER = "acidtest"
 SOCKET = "mysql.sock"
@@ -81,6 +81,20 @@ ROUTINE = re.compile(
     # Of a database below /tmp.
     r"|Insecure configuration for --pid-file"
 )
+
+
+class MysqlTarget(Target):
+    """Where the rig opens its sessions; the twin of the rig's own."""
+
+    engine: Literal["mysql"] = "mysql"
+    host: str
+    port: int
+    user: str
+    password: str | None
+    database: str
+    setup: list[str]
+    tls: Tls | None
+    socket: str | None = None  # beside ``host``: where the server takes the password itself, if it asks for that
 
 
 class MysqlInstance(ServedInstance):
@@ -113,7 +127,7 @@ class MysqlInstance(ServedInstance):
                 self._settings.setdefault("sync_binlog", sync_binlog_of(durability))
         if not self._settings["log_bin"]:
             self._settings.pop("sync_binlog", None)
-        self._data = self.directory / "data"
+        self.data = self.directory / "data"
         self._temporary = self.directory / "tmp"
         self._configuration = self.directory / "my.cnf"
         self._server = Server(engine_id, self.directory / "server.log", _cause)
@@ -127,14 +141,6 @@ class MysqlInstance(ServedInstance):
         self._programs: Path | None = None
         self._carried_out: list[str] = []
         self._first: list[str] = []
-
-    @property
-    def data(self) -> Path:
-        return self._data
-
-    @property
-    def runs(self) -> bool:
-        return self._server.pid is not None
 
     @property
     def account(self) -> str:
@@ -189,7 +195,7 @@ class MysqlInstance(ServedInstance):
 
     def create(self) -> None:
         """Make the data directory with its system tables and no account at all."""
-        empty_directory(self._id, self._data)
+        empty_directory(self._id, self.data)
         self.configure()
         if self._version.initializes:
             introduction = self.directory / "user.sql"
@@ -205,14 +211,14 @@ class MysqlInstance(ServedInstance):
             ]
             self._bootstrap("\n".join(["create database mysql;", "use mysql;", *scripts]), "--bootstrap")
         else:
-            shutil.copytree(self._files.seed, self._data, dirs_exist_ok=True)
+            shutil.copytree(self._files.seed, self.data, dirs_exist_ok=True)
             # One statement a line, as a bootstrapping MySQL 5.5 reads them.
             self._bootstrap("delete from mysql.user;\ndelete from mysql.db;\n", "--bootstrap")
 
     def configure(self) -> None:
         """Write ``my.cnf`` for the settings and the durability."""
-        if not self._data.is_dir():
-            raise CellFailed(f"{self._id}: {self._data} is missing: there is no database to start from")
+        if not self.data.is_dir():
+            raise CellFailed(f"{self._id}: {self.data} is missing: there is no database to start from")
         self._write_configuration()
 
     def _write_configuration(self) -> None:
@@ -226,7 +232,7 @@ class MysqlInstance(ServedInstance):
             f"basedir = {files.base}",
             f"lc_messages_dir = {files.share}",
             f"character_sets_dir = {files.charsets or files.share / 'charsets'}",
-            f"datadir = {self._data}",
+            f"datadir = {self.data}",
             f"tmpdir = {self._temporary}",
             f"pid_file = {self.directory / 'server.pid'}",
             f"socket = {self._sockets.path / SOCKET}",
@@ -276,20 +282,20 @@ class MysqlInstance(ServedInstance):
                 timeout=BOOTSTRAP_S,
             )
         except subprocess.TimeoutExpired:
-            raise CellFailed(f"{self._id}: could not set up {self._data} within {BOOTSTRAP_S} s") from None
+            raise CellFailed(f"{self._id}: could not set up {self.data} within {BOOTSTRAP_S} s") from None
         if ended.returncode != 0:
             cause = _cause(ended.stderr) or f"{self._files.program.name} ended with code {ended.returncode}"
-            raise CellFailed(f"{self._id}: could not set up {self._data}: {cause}")
+            raise CellFailed(f"{self._id}: could not set up {self.data}: {cause}")
 
     def database_files(self) -> list[Path]:
-        return [self._data]
+        return [self.data]
 
     def data_files(self) -> list[Path]:
-        return [self._data / DATABASE]
+        return [self.data / DATABASE]
 
     def log_files(self) -> list[Path]:
         """The redo log: files of old versions and of MariaDB, a directory of new ones. Its size is fixed."""
-        return [*sorted(self._data.glob("ib_logfile*")), *self._data.glob("#innodb_redo")]
+        return [*sorted(self.data.glob("ib_logfile*")), *self.data.glob("#innodb_redo")]
 
     def listen_at(self, address: str) -> None:
         self._address = address
@@ -373,17 +379,7 @@ class MysqlInstance(ServedInstance):
         return figures.of_engine(self._version.id)
 
     def inspections(self) -> list[Inspection]:
-        names = [variable.name for name, variable in SETTINGS.items()] + [
-            *RECORDED,
-            *ISOLATION_VARIABLES,
-            "skip_networking",
-            "port",
-        ]
-        asked = ", ".join(f"'{name}'" for name in names if name not in self._version.lacks)
-        return [
-            Inspection(name="", sql=f"show session variables where variable_name in ({asked})"),
-            Inspection(name="", sql=TLS_IN_FORCE),
-        ]
+        return [Inspection(name="", sql=sql) for sql in QUESTIONS]
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
@@ -428,18 +424,15 @@ class MysqlInstance(ServedInstance):
     def seal(self) -> None:
         self._server.stop()
         if self._version.makes_missing_log:
-            for log in (*self._data.glob("ib_logfile*"), *self._data.glob("#innodb_redo/#ib_redo*")):
+            for log in (*self.data.glob("ib_logfile*"), *self.data.glob("#innodb_redo/#ib_redo*")):
                 log.unlink()
         else:
             # Small, so that a copy is quick: each cell gets a log of the size that it asks for when it starts.
             self._bootstrap("", "--bootstrap", f"--innodb-log-file-size={self._version.log_file_mb[0]}M")
-        sync_filesystem(self._data)
+        sync_filesystem(self.data)
 
     def stop(self) -> None:
         self._server.stop()
-
-    def log_file(self) -> Path | None:
-        return self._server.log
 
     def log(self) -> str:
         return "\n".join(worth_reading(log_tail(self._server.log)))
@@ -469,21 +462,18 @@ class MysqlInstance(ServedInstance):
         """What the server says of its tables, and the pages of their files after it has shut down and purged."""
         began = time.monotonic()
         ask = clearly(self._id, ask, self.died)
-        tables = statistics.tables(ask)
-        reads = timed_reads(partial(statistics.count, ask, tables), forget)
-        answers = statistics.found(ask, tables, reads.answer)
+        tables = inspection.tables(ask)
+        reads = timed_reads(partial(inspection.count, ask, tables), forget)
+        answers = inspection.answers_of(ask, tables, reads.answer)
         self._server.stop()
         page_bytes = int(str(self._settings.get("innodb_page_size", 16384)))
         try:
             files = {
-                table.name: innodb.read(self._data / DATABASE / f"{table.name}.ibd", page_bytes) for table in tables
+                table.name: innodb.read(self.data / DATABASE / f"{table.name}.ibd", page_bytes) for table in tables
             }
         except (OSError, innodb.Damaged) as error:
             raise CellFailed(f"{self._id}: could not take its statistics: {error}") from None
-        figures = statistics.of_innodb(answers, files, page_bytes)
-        return figures.model_copy(
-            update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
-        )
+        return reads.time(inspection.of_innodb(answers, files, page_bytes), began)
 
 
 def worth_reading(log: str) -> list[str]:

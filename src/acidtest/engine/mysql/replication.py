@@ -13,12 +13,13 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
-from acidtest.engine.base import Ask, Engine, Launcher
+from acidtest.engine.base import Ask, Engine, Instance, Launcher
 from acidtest.engine.mysql import galera
 from acidtest.engine.mysql.engine import Mysql
 from acidtest.engine.mysql.instance import BINLOG, MysqlInstance
-from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen, paired
+from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen
 from acidtest.engine.server import password
 from acidtest.errors import BadInput, CellFailed
 from acidtest.journal.models import Scalar
@@ -49,11 +50,14 @@ class BinlogPair(Pair):
     source: str  # a primary, in names of variables
     receiver: str  # a replica, there
     keyword: str  # a replica, in statements
+    instances = MysqlInstance
+    primary_settings = MappingProxyType({"log_bin": True})
+    replica_settings = MappingProxyType({"log_bin": False})
+    primary: MysqlInstance
+    replica: MysqlInstance
 
-    def __init__(self, primary: MysqlInstance, replica: MysqlInstance, mode: Mode, ends: Ends) -> None:
-        super().__init__(mode, ends)
-        self.primary: MysqlInstance = primary
-        self.replica: MysqlInstance = replica
+    def __init__(self, primary: Instance, replica: Instance, mode: Mode, ends: Ends) -> None:
+        super().__init__(primary, replica, mode, ends)
         self._secret = password()
         self._joins: list[str] = []  # what makes the replica one, carried out when it starts
 
@@ -258,28 +262,13 @@ class MysqlPair(BinlogPair):
         return ask(self.APPLIED)[0][0] == "1"
 
 
-def _by_binlog(primary: MysqlInstance, replica: MysqlInstance, mode: Mode, ends: Ends) -> Pair:
-    return (MysqlPair if mode in OF_MYSQL else MariadbPair)(primary, replica, mode, ends)
-
-
-PAIR_BY_BINLOG = paired(MysqlInstance, _by_binlog, {"log_bin": True}, {"log_bin": False})
-PAIR_OF_NODES = paired(MysqlInstance, galera.GaleraPair)
-
-
-def _pair(
-    engine: Engine,
-    primary: Path,
-    replica: Path,
-    settings: Mapping[str, Scalar],
-    durability: str,
-    mode: Mode,
-    ends: Ends,
-) -> Pair:
-    made = PAIR_OF_NODES if mode is galera.MODE else PAIR_BY_BINLOG
-    return made(engine, primary, replica, settings, durability, mode, ends)
-
-
 OF_MARIADB, OF_MYSQL = modes("master"), modes("source")
+
+
+def _kind(mode: Mode) -> type[Pair]:
+    if mode is galera.MODE:
+        return galera.GaleraPair
+    return MysqlPair if mode in OF_MYSQL else MariadbPair
 
 
 def _modes(engine: Engine) -> Sequence[Mode]:
@@ -301,4 +290,4 @@ def _refuse(engine: Engine, mode: Mode, settings: Mapping[str, Scalar], durabili
         raise BadInput(f"{engine.id}: a replica is kept up by the binary log, and log_bin = false", "leave log_bin out")
 
 
-REPLICATION = Replication(_modes, _pair, _refuse)
+REPLICATION = Replication(_modes, _kind, _refuse)

@@ -265,7 +265,7 @@ def isolation_said(answer: str) -> str:
 
 # What of TLS the session of the question has: names of the server's status, and ours.
 TLS_STATUS = {"Ssl_version": "tls_version", "Ssl_cipher": "tls_cipher"}
-TLS_IN_FORCE = f"show session status where variable_name in ({', '.join(repr(name) for name in TLS_STATUS)})"
+_TLS_IN_FORCE = f"show session status where variable_name in ({', '.join(repr(name) for name in TLS_STATUS)})"
 TLS_SOURCE = "session status"
 
 
@@ -319,6 +319,19 @@ RECORDED = (
     "collation_server",
     "max_connections",
     "table_open_cache",
+)
+
+
+_NAMES = (
+    *(variable.name for variable in SETTINGS.values()),
+    *RECORDED,
+    *ISOLATION_VARIABLES,
+    "skip_networking",
+    "port",
+)
+QUESTIONS = (  # a server answers for what it has of these
+    f"show session variables where variable_name in ({', '.join(map(repr, _NAMES))})",
+    _TLS_IN_FORCE,
 )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acidtest.engine import builds
-from acidtest.engine.builds import Found, OfUser, Wanted
+from acidtest.engine.builds import BuildDetails, UserBuild, Wanted
 from acidtest.engine.postgres.engine import Postgres
 from acidtest.engine.postgres.instance import environment
 from acidtest.engine.postgres.versions import VERSIONS, Version
@@ -18,17 +18,17 @@ CATALOG = "postgres.bki"  # of share; initdb begins with it
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 
 
-class PostgresBuild(OfUser, Postgres):
+class PostgresBuild(UserBuild, Postgres):
     """The server of one installation."""
 
     def __init__(self, wanted: Wanted) -> None:
         programs = _programs(wanted)
         self.libraries = _libraries(programs)
-        found = _found(wanted, programs, self.libraries)
-        version = Version(builds.numbers(found.release)[0], "")
+        details = _details(wanted, programs, self.libraries)
+        version = Version(builds.numbers(details.release)[0], "")
         Postgres.__init__(self, version, programs.parent)
         self._programs = programs
-        self.take(wanted, found)
+        self.take(wanted, details)
 
     @property
     def programs(self) -> Path:
@@ -63,7 +63,7 @@ def _libraries(programs: Path) -> Path | None:
     return found.parent if found else None
 
 
-def _found(wanted: Wanted, programs: Path, libraries: Path | None) -> Found:
+def _details(wanted: Wanted, programs: Path, libraries: Path | None) -> BuildDetails:
     own = environment(libraries)
     # postgres (PostgreSQL) 19devel
     said = builds.said_by(wanted, [str(programs / "postgres"), "--version"], own).strip()
@@ -88,7 +88,7 @@ def _found(wanted: Wanted, programs: Path, libraries: Path | None) -> Found:
     if how := next((how for how in SLOW if any(how in option for option in options)), None):
         doubts.append(builds.slow(wanted, how))
     _check_share(wanted, programs, share)
-    return Found(wanted.path, programs / "postgres", release, builds.listed(options), series, tuple(doubts))
+    return BuildDetails(programs / "postgres", release, builds.listed(options), series, tuple(doubts))
 
 
 def _check_share(wanted: Wanted, programs: Path, share: Path) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
 
 from acidtest.engine import tls
-from acidtest.engine.base import Durability, SettingSpec
 from acidtest.engine.foreign import (
     MARK,
     NOTHING_THERE,
@@ -17,42 +14,21 @@ from acidtest.engine.foreign import (
     held_against,
     others,
 )
+from acidtest.engine.instruments import Figures
 from acidtest.engine.postgres import durability as levels
 from acidtest.engine.postgres import figures
-from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.postgres.instance import PostgresTarget
 from acidtest.engine.postgres.versions import (
     PARAMETERS,
+    QUESTIONS,
     READ_BACK,
     RECORDED,
-    TLS_IN_FORCE,
     VERSIONS,
-    in_our_words,
     specs_of,
+    variables,
 )
-from acidtest.engine.sampling import Figures
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
-
-_SPECS = specs_of(VERSIONS[-1])  # of any version: which one it is, only the server can tell
-
-
-class PostgresByUrl(ForeignServer):
-    family = "postgresql"
-
-    demandable = frozenset({*PARAMETERS, *READ_BACK, *OF_SESSIONS})
-
-    def setting_specs(self) -> Mapping[str, SettingSpec]:
-        return _SPECS
-
-    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
-        levels.refuse_contradictions(self.id, level, settings)
-        return super().durability(level, settings)
-
-    def demands(self, level: str) -> dict[str, Scalar]:
-        return levels.settings_of(level)
-
-    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> ForeignInstance:
-        return PostgresByUrlInstance(self, directory, settings, durability)
 
 
 class PostgresByUrlInstance(ForeignInstance):
@@ -110,18 +86,22 @@ class PostgresByUrlInstance(ForeignInstance):
         return drop if for_good else drop + make
 
     def inspections(self) -> list[Inspection]:
-        names = (*PARAMETERS.values(), *READ_BACK.values(), *RECORDED)
-        listed = ", ".join(f"'{name}'" for name in names)
-        sql = f"select name, setting || coalesce(' ' || unit, '') from pg_settings where name in ({listed})"  # noqa: S608
-        return [Inspection(name="", sql=sql), Inspection(name="", sql=TLS_IN_FORCE)]
+        return [Inspection(name="", sql=sql) for sql in QUESTIONS]
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
-        specs = self.engine.setting_specs()
-        variables = {
-            name: (answer, partial(in_our_words, specs[name]))
-            for name, answer in {**PARAMETERS, **READ_BACK}.items()
-            if name in specs
-        }
-        settings = held_against(self.asked, variables, RECORDED, "pg_settings", answers)
+        settings = held_against(self.asked, variables(self.engine.specs), RECORDED, "pg_settings", answers)
         seen = held_against({}, {"tls": ("tls", str)}, tls.RECORDED, "pg_stat_ssl", answers)
         return settings + tls.in_force(self.engine.address.tls, seen)
+
+
+class PostgresByUrl(ForeignServer):
+    family = "postgresql"
+    specs = specs_of(VERSIONS[-1])
+    demandable = frozenset({*PARAMETERS, *READ_BACK, *OF_SESSIONS})
+    instances = PostgresByUrlInstance
+
+    def refuse_contradictions(self, level: str, settings: Mapping[str, Scalar]) -> None:
+        levels.refuse_contradictions(self.id, level, settings)
+
+    def demands(self, level: str) -> dict[str, Scalar]:
+        return levels.settings_of(level)

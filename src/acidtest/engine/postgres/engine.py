@@ -43,7 +43,8 @@ class Postgres(Engine):
 
     def _offer(self) -> Offer:
         installed = (self.programs / "postgres").exists()
-        brought = self.programs == self.home / "bin"
+        brought = installed and self.programs == self.home / "bin"
+        binaries = [self.programs / "postgres", self.programs / "initdb"]
         facts = self.facts() if installed else None
         package = f"apt-get install {self.id}, or " if self.version.major == DEBIAN else ""
         return Offer(
@@ -54,15 +55,11 @@ class Postgres(Engine):
             source=facts.source if facts else self._archive(),
             path=str(self.programs.parent) if installed else "",
             remedy=f"{package}acidtest engines install {self.id}",
-            missing_libraries=self._missing_libraries() if installed and brought else (),
+            missing_libraries=libraries.missing(binaries, self.home / "lib", self.home / "lib") if brought else (),
         )
 
     def _archive(self) -> str:
         return f"Maven {GROUP} {self.version.archive}"
-
-    def _missing_libraries(self) -> tuple[tuple[str, str], ...]:
-        binaries = [self.programs / "postgres", self.programs / "initdb"]
-        return libraries.missing(binaries, self.home / "lib", self.home / "lib")
 
     def ready(self) -> None:
         super().ready()
@@ -81,9 +78,6 @@ class Postgres(Engine):
             return unpacked
 
         install.install(self.id, fill, say)
-
-    def remove(self, say: Callable[[str], None]) -> None:
-        install.remove(self.id, say)
 
     def facts(self) -> EngineFacts:
         # postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)

@@ -11,7 +11,7 @@ these how many were in each of ``WAITS``. Their names differ from version to ver
 
 from __future__ import annotations
 
-from acidtest.engine.sampling import Figure, Figures
+from acidtest.engine.instruments import Figure, Figures
 from acidtest.journal.models import AT_WORK, AT_WORK_IN
 
 OF_WRITER = (

@@ -1,17 +1,62 @@
-"""A PostgreSQL database by URL: what its catalogues, its statistics and, where it is there, pgstattuple say.
+"""A PostgreSQL database: what pgstattuple, which reads every page of tables and indexes, says of a database of ours; by
+URL the same where the extension is there, else what the catalogues and the server's statistics say.
 
-Nothing is set but in our own session, which may only read. Estimates are told as such.
+By URL nothing is set but in our own session, which may only read. See
+https://www.postgresql.org/docs/current/pgstattuple.html.
 """
 
 from __future__ import annotations
 
 from acidtest.engine.base import Ask
-from acidtest.engine.inspection import Looked, Patient, Scan, ServerLooks, number
-from acidtest.engine.postgres import statistics
-from acidtest.engine.postgres.statistics import OURS
+from acidtest.engine.inspection import (
+    NOT_COUNTED,
+    InspectionResult,
+    Scan,
+    ServerInspection,
+    TolerantSession,
+    count_keys,
+    number,
+)
 from acidtest.errors import CellFailed
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, Scalar, TableStatistics, Transactions
 
+# One line each, as single-user mode reads them. The role: what sessions of others hold back is hidden without it.
+PREPARE = ("create extension if not exists pgstattuple", "grant pg_monitor to acidtest")
+OURS = "n.nspname <> 'information_schema' and n.nspname !~ '^pg_'"
+# Tables, then indexes: one question, so that one session's opening is timed with it.
+READ = (
+    # As the session names them: with the schema where it would not find them without.
+    "select 'table', c.oid::regclass::text, format('%I.%I', n.nspname, c.relname), "  # noqa: S608 - our words
+    "pg_table_size(c.oid), pg_indexes_size(c.oid), "
+    "s.table_len, s.tuple_count, s.tuple_len, s.dead_tuple_count, s.dead_tuple_len "
+    "from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join lateral pgstattuple(c.oid::regclass) s "
+    f"where c.relkind in ('r', 'm') and {OURS} union all "
+    "select 'index', c.oid::regclass::text, null, s.index_size, s.tree_level, s.leaf_pages, s.avg_leaf_density, "
+    "null, null, null "
+    "from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_am a on a.oid = c.relam "
+    "cross join lateral pgstatindex(c.oid::regclass) s "
+    f"where c.relkind = 'i' and a.amname = 'btree' and {OURS} order by 2"
+)
+# A key that several rows share is stored once with a list of rows: tuples are then fewer than keys. Columns are null
+# where the index holds expressions, or not every row.
+READ_INDEXES = (
+    "select c.oid::regclass::text, t.oid::regclass::text, x.indisunique, s.tuple_len, "  # noqa: S608
+    "case when x.indpred is null and x.indexprs is null then "
+    "(select string_agg(quote_ident(a.attname), ',' order by a.attnum) from pg_attribute a where a.attrelid = t.oid "
+    "and a.attnum = any (x.indkey[0:x.indnkeyatts - 1])) end, x.indpred is null "
+    "from pg_index x join pg_class c on c.oid = x.indexrelid join pg_class t on t.oid = x.indrelid "
+    "join pg_namespace n on n.oid = c.relnamespace join pg_am a on a.oid = c.relam "
+    "cross join lateral pgstattuple(c.oid::regclass) s "
+    f"where a.amname = 'btree' and {OURS} order by 1"
+)
+# What the oldest snapshot, prepared transaction or replication slot may still see, as an age in transactions.
+TRANSACTIONS = (
+    "select txid_snapshot_xmin(txid_current_snapshot()), txid_snapshot_xmax(txid_current_snapshot()), "
+    "coalesce(greatest((select max(age(backend_xmin)) from pg_stat_activity where pid <> pg_backend_pid()), "
+    "(select max(age(transaction)) from pg_prepared_xacts), "
+    "(select max(greatest(age(xmin), age(catalog_xmin))) from pg_replication_slots)), 0)"
+)
+LINE_POINTER_BYTES = 4  # ItemIdData of each row, beside the row with its header
 SETUP = (
     "set default_transaction_read_only = on",
     "set lock_timeout = '5s'",
@@ -88,15 +133,83 @@ SCANS = (
     "from pg_class c join pg_namespace n on n.oid = c.relnamespace "
     f"where c.relkind in ('r', 'm') and {OURS} and has_table_privilege(c.oid, 'select') order by 3 desc, 1"
 )
-TUPLE_BYTES = 24 + statistics.LINE_POINTER_BYTES  # a row's header, aligned, and its line pointer
-LISTED_MAX = 20
+TUPLE_BYTES = 24 + LINE_POINTER_BYTES  # a row's header, aligned, and its line pointer
 
 
-def look(ask: Ask) -> Looked:
+def of_pgstattuple(rows: list[list[str | None]], ask: Ask, *, counted: bool = True) -> DatabaseStatistics:
+    """The figures, out of the answer to ``READ``; without the times. Different keys are counted, or left out."""
+    tables: list[TableStatistics] = []
+    quoted: dict[str, str] = {}
+    read_bytes = 0
+    database_bytes, page_bytes = map(number, ask(DATABASE)[0][:2])
+    for name, full_name, *figures in (row[1:] for row in rows if row[0] == "table"):
+        size, index_size, length, live, live_bytes, dead, dead_bytes = map(number, figures)
+        live_room, dead_room = live_bytes + live * LINE_POINTER_BYTES, dead_bytes + dead * LINE_POINTER_BYTES
+        quoted[str(name)] = str(full_name)
+        read_bytes += length
+        tables.append(
+            TableStatistics(
+                name=str(name).lower(),
+                records=live,
+                record_bytes=live_bytes / live if live else None,
+                versions=dead,
+                version_bytes=dead_bytes / dead if dead else None,
+                data_pages=length // page_bytes,
+                bytes=size,
+                index_bytes=index_size,
+                # Not by its free space: it counts none in pages that a table was extended by and that are still empty.
+                fill_percent=100 * (live_room + dead_room) / length if length else None,
+                real_fill_percent=100 * live_room / length if length else None,
+            )
+        )
+    trees = {str(row[1]): row[3:] for row in rows if row[0] == "index"}
+    records = {table.name: table.records or 0 for table in tables}
+    indexes: list[IndexStatistics] = []
+    for name, table, unique, tuple_bytes, columns, whole in ask(READ_INDEXES):
+        size, level, leaves = map(number, trees[str(name)][:3])
+        density = trees[str(name)][3]
+        read_bytes += size
+        keys = records[str(table).lower()] if whole == "t" else None
+        repeat = NOT_COUNTED
+        if keys is not None and (unique == "t" or (columns and counted)):
+            repeat = count_keys(ask, quoted[str(table)], str(columns), keys, all_differ=unique == "t")
+        indexes.append(
+            IndexStatistics(
+                name=str(name).lower(),
+                table=str(table).lower(),
+                depth=level + 1,
+                keys=keys,
+                key_bytes=number(tuple_bytes) / keys if keys else None,
+                duplicates=repeat.duplicates,
+                duplicates_max=repeat.duplicates_max,
+                unique=repeat.unique,
+                bytes=size,
+                fill_percent=float(density) if leaves and density else None,
+            )
+        )
+    version = ask("select extversion from pg_extension where extname = 'pgstattuple'")[0][0]
+    return DatabaseStatistics(
+        source=f"pgstattuple {version}",
+        page_bytes=page_bytes,
+        bytes=database_bytes,
+        read_bytes=read_bytes,
+        tables=tables,
+        indexes=indexes,
+        transactions=_transactions(ask(TRANSACTIONS)[0]),
+    )
+
+
+def _transactions(counters: list[str | None]) -> Transactions:
+    """Of the answer to ``TRANSACTIONS``."""
+    active, following, held = map(number, counters)
+    return Transactions(oldest=min(active, following - held), oldest_active=active, next=following)
+
+
+def inspect(ask: Ask) -> InspectionResult:
     """Raises CellFailed where the server does not answer at all."""
     size, page_bytes, xid_age, mxid_age, version, in_recovery = ask(DATABASE)[0]
-    patient = Patient(ask)
-    told, said = _statistics(ask, patient)
+    session = TolerantSession(ask)
+    statistics, why = _statistics(ask, session)
     facts: dict[str, Scalar] = {
         "database_bytes": number(size),
         "page_bytes": number(page_bytes),
@@ -104,8 +217,8 @@ def look(ask: Ask) -> Looked:
         "multixact_age": number(mxid_age),
         "in_recovery": in_recovery == "t",
     }
-    facts |= _settings(patient)
-    if activity := patient.one("the database's activity", ACTIVITY):
+    facts |= _settings(session)
+    if activity := session.row("the database's activity", ACTIVITY):
         hit, read, deadlocks, temp_bytes, reset_s = activity
         facts |= {
             "buffer_hits": number(hit),
@@ -114,62 +227,62 @@ def look(ask: Ask) -> Looked:
             "temp_bytes": number(temp_bytes),
             "counted_for_s": number(reset_s) if reset_s else None,
         }
-    if failures := patient.one("checksum failures", CHECKSUM_FAILURES):
+    if failures := session.row("checksum failures", CHECKSUM_FAILURES):
         facts["checksum_failures"] = number(failures[0])
-    if holder := patient.one("what holds back old row versions", HOLDER):
+    if holder := session.row("what holds back old row versions", HOLDER):
         what, age, seconds = holder
         facts |= {"held_by": what, "held_age": number(age), "held_s": number(seconds) if seconds else None}
-    if idle := patient.one("idle transactions", IDLE):
+    if idle := session.row("idle transactions", IDLE):
         facts |= {"idle_in_transaction": number(idle[0]), "idle_in_transaction_s": number(idle[1])}
-    if slots := patient.one("replication slots", SLOTS):
+    if slots := session.row("replication slots", SLOTS):
         facts |= {"inactive_slots": number(slots[0]), "inactive_slots_wal_bytes": number(slots[1])}
     listed = {
         "not_vacuumed": [
             f"{table}: {number(dead):,} dead, {number(live):,} live rows" + (", never vacuumed" if never == "t" else "")
-            for table, live, dead, never in patient.rows("dead rows", DEAD)
+            for table, live, dead, never in session.rows("dead rows", DEAD)
         ],
         "unused_indexes": [
             f"{index} of {table}: {number(bytes_) / 1e6:,.1f} MB"
-            for index, table, bytes_ in patient.rows("the use of indexes", UNUSED)
+            for index, table, bytes_ in session.rows("the use of indexes", UNUSED)
         ],
-        "invalid_indexes": [f"{index} of {table}" for index, table in patient.rows("invalid indexes", INVALID)],
+        "invalid_indexes": [f"{index} of {table}" for index, table in session.rows("invalid indexes", INVALID)],
         "not_analyzed": [
-            f"{table}: {number(live):,} rows" for table, live in patient.rows("the planner's statistics", NOT_ANALYZED)
+            f"{table}: {number(live):,} rows" for table, live in session.rows("the planner's statistics", NOT_ANALYZED)
         ],
     }
     scans = [
         Scan(str(name), f"select count(*) from {quoted}", number(bytes_))  # noqa: S608 - a name that the server quoted
-        for name, quoted, bytes_ in patient.rows("the tables", SCANS)
+        for name, quoted, bytes_ in session.rows("the tables", SCANS)
     ]
-    return Looked(
+    return InspectionResult(
         version=f"PostgreSQL {str(version).split(' ', maxsplit=1)[0]}",
         facts=facts,
-        statistics=told,
-        notes=[*filter(None, [said]), *patient.refused],
+        statistics=statistics,
+        notes=[*filter(None, [why]), *session.refused],
         listed={name: lines for name, lines in listed.items() if lines},
         scans=scans,
     )
 
 
-def _settings(patient: Patient) -> dict[str, Scalar]:
+def _settings(session: TolerantSession) -> dict[str, Scalar]:
     names = ", ".join(f"'{name}'" for name in SETTINGS)
-    rows = patient.rows("settings", f"select name, setting from pg_settings where name in ({names})")  # noqa: S608
+    rows = session.rows("settings", f"select name, setting from pg_settings where name in ({names})")  # noqa: S608
     return {str(name): int(value) if value and value.isdecimal() else value for name, value in rows}
 
 
-def _statistics(ask: Ask, patient: Patient) -> tuple[DatabaseStatistics, str]:
+def _statistics(ask: Ask, session: TolerantSession) -> tuple[DatabaseStatistics, str]:
     """By pgstattuple, or what the catalogues say; and why not by pgstattuple."""
     try:
         if ask(HAS_PGSTATTUPLE) == [["1"]]:
-            return statistics.of_pgstattuple(ask(statistics.READ), ask, counted=False), ""
+            return of_pgstattuple(ask(READ), ask, counted=False), ""
         why = "the extension pgstattuple is not in this database, and acidtest creates nothing"
     except CellFailed as error:
-        words = error.message.removeprefix(f"{statistics.READ}: ").removeprefix(f"{statistics.INDEXES}: ")
+        words = error.message.removeprefix(f"{READ}: ").removeprefix(f"{READ_INDEXES}: ")
         why = f"pgstattuple could not be asked: {words}"
-    return _by_catalogue(ask, patient), f"Rows and fill are estimates of the last vacuum or analyze: {why}."
+    return _by_catalogue(ask, session), f"Rows and fill are estimates of the last vacuum or analyze: {why}."
 
 
-def _by_catalogue(ask: Ask, patient: Patient) -> DatabaseStatistics:
+def _by_catalogue(ask: Ask, session: TolerantSession) -> DatabaseStatistics:
     size, page_bytes = (number(value) for value in ask(DATABASE)[0][:2])
     tables = []
     for name, live, dead, length, whole, of_indexes, width in ask(TABLES):
@@ -182,12 +295,9 @@ def _by_catalogue(ask: Ask, patient: Patient) -> DatabaseStatistics:
                 records=records,
                 record_bytes=row_bytes,
                 versions=number(dead),
-                version_bytes=None,
-                versions_max=None,
                 data_pages=room // page_bytes,
                 bytes=number(whole),
                 index_bytes=number(of_indexes),
-                fill_percent=None,
                 real_fill_percent=real,
             )
         )
@@ -195,22 +305,15 @@ def _by_catalogue(ask: Ask, patient: Patient) -> DatabaseStatistics:
         IndexStatistics(
             name=str(name).lower(),
             table=str(table).lower(),
-            depth=None,
             keys=number(keys) if keys else None,
-            key_bytes=None,
             duplicates=0 if unique == "t" else None,
             duplicates_max=0 if unique == "t" else None,
             unique=number(keys) if keys and unique == "t" else None,
             bytes=number(bytes_),
-            fill_percent=None,
         )
         for name, table, keys, bytes_, unique in ask(INDEXES)
     ]
-    counters = patient.one("transactions", statistics.TRANSACTIONS)
-    transactions = None
-    if counters:
-        active, following, held = map(number, counters)
-        transactions = Transactions(oldest=min(active, following - held), oldest_active=active, next=following)
+    counters = session.row("transactions", TRANSACTIONS)
     return DatabaseStatistics(
         source="pg_class, pg_stats, pg_stat_user_tables",
         estimated=[
@@ -222,11 +325,10 @@ def _by_catalogue(ask: Ask, patient: Patient) -> DatabaseStatistics:
         ],
         page_bytes=page_bytes,
         bytes=size,
-        took_s=0,
         tables=tables,
         indexes=indexes,
-        transactions=transactions,
+        transactions=_transactions(counters) if counters else None,
     )
 
 
-LOOKS = ServerLooks(look, SETUP)
+SERVER_INSPECTION = ServerInspection(inspect, SETUP)

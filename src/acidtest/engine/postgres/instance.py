@@ -15,26 +15,26 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from acidtest.engine import tls
-from acidtest.engine.base import Ask, Forget, Launcher, filled, shown
-from acidtest.engine.compare import Answers, number_in_force
-from acidtest.engine.postgres import figures, integrity, statistics
+from acidtest.engine.base import Ask, Forget, Launcher, filled
+from acidtest.engine.compare import Answers, number_in_force, spoken
+from acidtest.engine.foreign import held_against
+from acidtest.engine.inspection import clearly, timed_reads
+from acidtest.engine.instruments import Figures
+from acidtest.engine.postgres import figures, inspection
 from acidtest.engine.postgres.durability import LEVELS
 from acidtest.engine.postgres.log import LINE_PREFIX, LOGGED, worth_reading
-from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.engine.postgres.versions import (
     PARAMETERS,
-    READ_BACK,
+    QUESTIONS,
     RECORDED,
-    TLS_IN_FORCE,
     Version,
-    in_our_words,
     parameter,
     specs_of,
+    variables,
 )
-from acidtest.engine.reads import clearly, timed_reads
-from acidtest.engine.sampling import Figures
 from acidtest.engine.server import (
     LOG_BYTES,
     LOOPBACK,
@@ -50,13 +50,27 @@ from acidtest.engine.server import (
 from acidtest.errors import CellFailed
 from acidtest.files import fsync_path, kernel_text, sync_filesystem, tag
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
-from acidtest.journal.protocol import Inspection, Settings
+from acidtest.journal.protocol import Inspection, Settings, Target, Tls
 
 NAME = "acidtest"  # of the role and of its database
 PASSWORD_FILE = "acidtest.password"  # noqa: S105 - a file's name; it lies in the data directory and is copied with it
 ORPHANS_S = 60.0
 SOCKET_PORT = 5432  # part of the socket's name; each instance has a directory of its own
 FINDINGS_MAX = 5
+
+# What pg_amcheck asks: every B-tree against its table, and every table. One line each, as single-user mode reads them;
+# see https://www.postgresql.org/docs/current/amcheck.html.
+CHECK_INDEXES = (
+    "do $$ declare i oid; begin for i in select x.indexrelid from pg_index x join pg_class c on c.oid = x.indexrelid "
+    "join pg_am a on a.oid = c.relam where a.amname = 'btree' and c.relpersistence <> 't' and x.indisready "
+    "and x.indisvalid loop perform bt_index_check(i, true); end loop; end $$"
+)
+CHECK_HEAPS = (
+    "do $$ declare t regclass; f record; begin for t in select oid from pg_class where relkind in ('r', 't', 'm') "
+    "and relpersistence <> 't' loop for f in select * from verify_heapam(t) loop "
+    "raise data_corrupted using message = format('%s, block %s: %s', t, f.blkno, f.msg); end loop; end loop; end $$"
+)
+FOUND_BROKEN = re.compile(r"\b(XX001|XX002)\b|could not read block|invalid page in block")
 
 # Faster than any durability level, over a database that is thrown away when the machine crashes. wal_recycle: log
 # segments are not kept for later, so that each copy of the template need not carry them.
@@ -73,6 +87,20 @@ LOADING = {
     "autovacuum": "off",
     "jit": "off",
 }
+
+
+class PostgresTarget(Target):
+    """Where the rig opens its sessions; the twin of the rig's own."""
+
+    engine: Literal["postgres"] = "postgres"
+    host: str
+    port: int
+    user: str
+    password: str | None
+    database: str
+    setup: list[str]
+    pipeline: bool
+    tls: Tls | None
 
 
 class PostgresInstance(ServedInstance):
@@ -97,7 +125,7 @@ class PostgresInstance(ServedInstance):
         self._programs = programs
         self._specs = specs_of(version)
         self.directory = directory.absolute()
-        self._data = self.directory / "data"
+        self.data = self.directory / "data"
         flushed, commit = LEVELS[durability] if durability else (False, "off")
         self._settings = filled(self._specs, {"fsync": flushed, **settings, "synchronous_commit": commit})
         if durability is None:
@@ -112,14 +140,6 @@ class PostgresInstance(ServedInstance):
         self._part: dict[str, str] = {}  # parameters of the part that it plays among several servers
         self._listens = ""  # at this address beside its socket
 
-    @property
-    def data(self) -> Path:
-        return self._data
-
-    @property
-    def runs(self) -> bool:
-        return self._server.pid is not None
-
     def play(self, parameters: Mapping[str, str], *, commit: str, listens: str = "") -> None:
         """From the next ``configure`` and ``start`` on it has these parameters too, and this synchronous_commit, and
         listens at this address beside its socket."""
@@ -132,18 +152,18 @@ class PostgresInstance(ServedInstance):
 
     def let_in(self, line: str) -> None:
         """Add a line to ``pg_hba.conf``."""
-        with (self._data / "pg_hba.conf").open("a", encoding="utf-8") as file:
+        with (self.data / "pg_hba.conf").open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
     def promote(self) -> None:
         """Make a server of its own of a standby that runs, and wait for it; see pg_ctl(1). Raises CellFailed."""
-        ended = self._ran("pg_ctl", "promote", "-w", "-t", str(int(START_S)), "-D", str(self._data), stdin="")
+        ended = self._ran("pg_ctl", "promote", "-w", "-t", str(int(START_S)), "-D", str(self.data), stdin="")
         if ended.returncode != 0:
             said = " / ".join((ended.stderr or ended.stdout).split("\n")).strip(" /")
             raise CellFailed(f"{self._id}: the standby could not be promoted: {said or ended.returncode}")
 
     def create(self) -> None:
-        empty_directory(self._id, self._data)
+        empty_directory(self._id, self.data)
         checksums = self._settings.get("data_checksums")
         self._run(
             "initdb", "--no-sync", "--username=postgres", "--auth=scram-sha-256", "--pwfile=/dev/stdin",
@@ -151,13 +171,13 @@ class PostgresInstance(ServedInstance):
             *(["--data-checksums"] if checksums else []),
             # Off is the default, and there is no option for it, before 18.
             *(["--no-data-checksums"] if checksums is False and self._version.major >= 18 else []),
-            "-D", str(self._data), stdin=password(),
+            "-D", str(self.data), stdin=password(),
         )  # fmt: skip
-        (self._data / "pg_hba.conf").write_text(
+        (self.data / "pg_hba.conf").write_text(
             f"local {NAME} {NAME} scram-sha-256\nhost {NAME} {NAME} 127.0.0.1/32 scram-sha-256\n", encoding="utf-8"
         )
         self._write(LOADING)
-        secret = self._data / PASSWORD_FILE
+        secret = self.data / PASSWORD_FILE
         secret.touch(mode=0o600)
         secret.write_text(password(), encoding="utf-8")
         role = f"create role {NAME} login password '{secret.read_text(encoding='utf-8')}'"
@@ -171,13 +191,13 @@ class PostgresInstance(ServedInstance):
         if self._settings.get("wal_level") == "minimal":
             parameters["max_wal_senders"] = "0"
         self._write(parameters | self._part)
-        fsync_path(self._data / "postgresql.auto.conf")
-        fsync_path(self._data)
+        fsync_path(self.data / "postgresql.auto.conf")
+        fsync_path(self.data)
 
     def _write(self, parameters: Mapping[str, str]) -> None:
         # When one process crashes the server would end all others, start them anew and go on: it is to end instead.
         lines = {**parameters, "restart_after_crash": "off", "log_line_prefix": LINE_PREFIX, **LOGGED}
-        (self._data / "postgresql.auto.conf").write_text(
+        (self.data / "postgresql.auto.conf").write_text(
             "".join(f"{name} = '{value}'\n" for name, value in lines.items()), encoding="utf-8"
         )
 
@@ -186,7 +206,7 @@ class PostgresInstance(ServedInstance):
         self._run("postgres", *self._single(database), stdin="\n".join(statements) + "\n")
 
     def _single(self, database: str) -> list[str]:
-        return ["--single", "-D", str(self._data), "-c", "exit_on_error=on", "-c", "log_checkpoints=off", database]
+        return ["--single", "-D", str(self.data), "-c", "exit_on_error=on", "-c", "log_checkpoints=off", database]
 
     def _ran(self, program: str, *arguments: str, stdin: str) -> subprocess.CompletedProcess[str]:
         command = as_ordinary_user([str(self._programs / program), *arguments])
@@ -203,8 +223,7 @@ class PostgresInstance(ServedInstance):
     def _run(self, program: str, *arguments: str, stdin: str = "") -> None:
         ended = self._ran(program, *arguments, stdin=stdin)
         if ended.returncode != 0:
-            lines = worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"]
-            raise CellFailed(f"{self._id}: {program} could not make the database: {lines[0]}")
+            raise CellFailed(f"{self._id}: {program} could not make the database: {_why(ended)}")
 
     def listen_at(self, address: str) -> None:
         self._address = address
@@ -230,7 +249,7 @@ class PostgresInstance(ServedInstance):
         if self._settings["tls"]:
             self._tls = tls.make(self.directory, self._address)
             options |= {"ssl": "on", "ssl_cert_file": self._tls.certificate, "ssl_key_file": self._tls.key}
-        command = [str(self._programs / "postgres"), "-D", str(self._data)]
+        command = [str(self._programs / "postgres"), "-D", str(self.data)]
         command += [f"--{name}={value}" for name, value in options.items()]
         self._server.start(launcher, as_ordinary_user(command), environment=self._environment, ready=self._answers)
         self._shared = _shared_memory(self._server.pid)
@@ -244,7 +263,7 @@ class PostgresInstance(ServedInstance):
 
     def _pid_file(self) -> list[str]:
         try:
-            return (self._data / "postmaster.pid").read_text(encoding="utf-8", errors="replace").splitlines()
+            return (self.data / "postmaster.pid").read_text(encoding="utf-8", errors="replace").splitlines()
         except FileNotFoundError:
             return []
 
@@ -261,14 +280,14 @@ class PostgresInstance(ServedInstance):
             time.sleep(0.02)
 
     def database_files(self) -> list[Path]:
-        return [self._data]
+        return [self.data]
 
     def data_files(self) -> list[Path]:
         # A directory for each database, by its number; ours was made last.
-        return [max((self._data / "base").glob("[0-9]*"), key=lambda path: int(path.name))]
+        return [max((self.data / "base").glob("[0-9]*"), key=lambda path: int(path.name))]
 
     def log_files(self) -> list[Path]:
-        return [self._data / "pg_wal"]
+        return [self.data / "pg_wal"]
 
     def log_limit_bytes(self, settings: Sequence[SettingInForce]) -> int | None:
         megabytes = number_in_force(settings, "max_wal_size_mb")
@@ -280,7 +299,7 @@ class PostgresInstance(ServedInstance):
             host=self._address if self._settings["connection"] == "tcp" else str(self._sockets.path),
             port=self._port,
             user=NAME,
-            password=(self._data / PASSWORD_FILE).read_text(encoding="utf-8"),
+            password=(self.data / PASSWORD_FILE).read_text(encoding="utf-8"),
             database=NAME,
             setup=[f"set default_transaction_isolation = '{isolation}'"],
             pipeline=bool(self._settings["pipeline"]),
@@ -291,17 +310,10 @@ class PostgresInstance(ServedInstance):
         return {}
 
     def inspections(self) -> list[Inspection]:
-        names = ", ".join(f"'{name}'" for name in (*PARAMETERS.values(), *READ_BACK.values(), *RECORDED))
+        connection = "select case when inet_client_addr() is null then 'socket' else 'tcp' end"
         return [
-            Inspection(
-                name="",
-                sql="select name, setting || coalesce(' ' || unit, '') from pg_settings "  # noqa: S608 - our words
-                f"where name in ({names})",
-            ),
-            Inspection(
-                name="connection", sql="select case when inet_client_addr() is null then 'socket' else 'tcp' end"
-            ),
-            Inspection(name="", sql=TLS_IN_FORCE),
+            *(Inspection(name="", sql=sql) for sql in QUESTIONS),
+            Inspection(name="connection", sql=connection),
         ]
 
     def figures(self) -> Figures:
@@ -309,23 +321,15 @@ class PostgresInstance(ServedInstance):
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
-        specs = self._specs
-        asked = {name: shown(value).strip('"') for name, value in self._settings.items()}
-        settings = [
-            given.compare(
-                name, asked.get(name), "pg_settings", answer=parameter, translate=partial(in_our_words, specs[name])
-            )
-            for name, parameter in {**PARAMETERS, **READ_BACK}.items()
-            if name in specs
-        ]
+        asked = {name: spoken(value) for name, value in self._settings.items()}
+        settings = held_against(self._settings, variables(self._specs), (), "pg_settings", answers)
         settings.append(given.compare("connection", asked["connection"], "inet_client_addr()"))
         # What the rig was told is what it does.
         pipeline = asked["pipeline"]
         settings.append(
             SettingInForce(name="pipeline", asked=pipeline, in_force=pipeline, agrees=True, source="the rig's job")
         )
-        seen = [given.compare("tls", asked["tls"], "pg_stat_ssl")]
-        seen += [given.compare(name, None, "pg_stat_ssl") for name in tls.RECORDED]
+        seen = held_against({"tls": self._settings["tls"]}, {"tls": ("tls", str)}, tls.RECORDED, "pg_stat_ssl", answers)
         settings += tls.in_force(self._tls.trusting if self._tls else None, seen)
         return settings + [given.compare(name, None, "pg_settings") for name in RECORDED]
 
@@ -337,13 +341,10 @@ class PostgresInstance(ServedInstance):
         """Stop the server in order; leave tables with statistics and nothing for autovacuum to do, all on the drive."""
         self._server.stop(signal.SIGINT)  # "fast": ends sessions, writes everything
         self._alone(NAME, "vacuum (freeze, analyze)")
-        sync_filesystem(self._data)
+        sync_filesystem(self.data)
 
     def log(self) -> str:
         return "\n".join(self._worth_reading()).encode()[-LOG_BYTES:].decode(errors="ignore")
-
-    def log_file(self) -> Path | None:
-        return self._server.log
 
     def log_findings(self) -> list[str]:
         return [f"The engine wrote to its log: {line[:200]}" for line in self._worth_reading()[:FINDINGS_MAX]]
@@ -366,19 +367,18 @@ class PostgresInstance(ServedInstance):
 
     def integrity(self, ask: Ask) -> Integrity:
         """What pg_amcheck asks, in single-user mode: every B-tree against its table, and from 14 on every table."""
-        check = integrity.CHECK
+        check = "amcheck"
         try:
             self._server.stop(signal.SIGINT)
         except CellFailed as error:
             return Integrity(holds="unknown", check=check, said=error.message)
-        questions = integrity.questions(self._version.major)
+        heaps = [CHECK_HEAPS] if self._version.major >= 14 else []
+        questions = ["create extension if not exists amcheck", CHECK_INDEXES, *heaps]
         ended = self._ran("postgres", *self._single(NAME), stdin="\n".join(questions) + "\n")
         if ended.returncode == 0:
             return Integrity(holds="holds", check=check, said="")
-        message = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
-        return Integrity(
-            holds="broken" if integrity.FOUND_BROKEN.search(ended.stderr) else "unknown", check=check, said=message
-        )
+        is_broken = FOUND_BROKEN.search(ended.stderr)
+        return Integrity(holds="broken" if is_broken else "unknown", check=check, said=_why(ended))
 
     def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
         """By pgstattuple, which is made available in single-user mode: the role of the load may not.
@@ -387,9 +387,9 @@ class PostgresInstance(ServedInstance):
         """
         began = time.monotonic()
         self._server.stop(signal.SIGINT)
-        ended = self._ran("postgres", *self._single(NAME), stdin="\n".join(statistics.PREPARE) + "\n")
+        ended = self._ran("postgres", *self._single(NAME), stdin="\n".join(inspection.PREPARE) + "\n")
         if ended.returncode != 0:
-            message = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
+            message = _why(ended)
             raise CellFailed(
                 f"{self._id}: could not take its statistics: {message}",
                 "install PostgreSQL's contrib modules, which hold pgstattuple" if "extension" in message else "",
@@ -398,11 +398,8 @@ class PostgresInstance(ServedInstance):
             raise CellFailed(f"{self._id}: could not take its statistics: the server was never started")
         self.start(self._launcher)
         ask = clearly(self._id, ask, self.died)
-        reads = timed_reads(partial(ask, statistics.READ), forget)
-        figures = statistics.of_pgstattuple(reads.answer, ask)
-        return figures.model_copy(
-            update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
-        )
+        reads = timed_reads(partial(ask, inspection.READ), forget)
+        return reads.time(inspection.of_pgstattuple(reads.answer, ask), began)
 
     def release(self) -> None:
         try:
@@ -417,6 +414,11 @@ class PostgresInstance(ServedInstance):
             self._wait_for_orphans(self._memory)
             for segment in self._shared:
                 segment.unlink(missing_ok=True)
+
+
+def _why(ended: subprocess.CompletedProcess[str]) -> str:
+    """The first of its words that are worth reading."""
+    return next(iter(worth_reading(ended.stderr.splitlines())), f"it ended with code {ended.returncode}")
 
 
 def _memory_of(pid_file: Sequence[str]) -> str | None:

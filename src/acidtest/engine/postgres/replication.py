@@ -6,11 +6,11 @@ failover) and https://www.postgresql.org/docs/current/backup-file.html (a standb
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from acidtest.engine.base import Ask, Engine, Launcher, shown
 from acidtest.engine.postgres.instance import NAME, PASSWORD_FILE, SOCKET_PORT, PostgresInstance
-from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen, paired
+from acidtest.engine.replication import Mode, Pair, Replication, Seen
 from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
 
@@ -38,10 +38,9 @@ STATE = (
 class PostgresPair(Pair):
     """The standby has the primary's files as they were copied, and gets all that is new over the link."""
 
-    def __init__(self, primary: PostgresInstance, replica: PostgresInstance, mode: Mode, ends: Ends) -> None:
-        super().__init__(mode, ends)
-        self.primary: PostgresInstance = primary
-        self.replica: PostgresInstance = replica
+    instances = PostgresInstance
+    primary: PostgresInstance
+    replica: PostgresInstance
 
     def prepare(self) -> None:
         self.primary.play({"wal_level": "replica"}, commit="on")
@@ -90,10 +89,6 @@ class PostgresPair(Pair):
         self.replica.start(launcher)
 
 
-def _modes(engine: Engine) -> Sequence[Mode]:
-    return MODES
-
-
 def _refuse(engine: Engine, mode: Mode, settings: Mapping[str, Scalar], durability: str) -> None:
     if durability == "none":
         raise BadInput(
@@ -108,4 +103,4 @@ def _refuse(engine: Engine, mode: Mode, settings: Mapping[str, Scalar], durabili
             )
 
 
-REPLICATION = Replication(_modes, paired(PostgresInstance, PostgresPair), _refuse)
+REPLICATION = Replication(lambda engine: MODES, lambda mode: PostgresPair, _refuse)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from acidtest.engine import tls
 from acidtest.engine.base import SettingSpec
@@ -145,11 +147,27 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
 
 
 # What of TLS the session of the question has, as lines of name and value.
-TLS_IN_FORCE = (
+_TLS_IN_FORCE = (
     "select of.name, of.value from pg_stat_ssl, lateral "
     "(values ('tls', ssl::text), ('tls_version', version), ('tls_cipher', cipher)) as of(name, value) "
     "where pid = pg_backend_pid()"
 )
+
+
+_NAMES = ", ".join(f"'{name}'" for name in (*PARAMETERS.values(), *READ_BACK.values(), *RECORDED))
+QUESTIONS = (
+    f"select name, setting || coalesce(' ' || unit, '') from pg_settings where name in ({_NAMES})",  # noqa: S608
+    _TLS_IN_FORCE,
+)
+
+
+def variables(specs: Mapping[str, SettingSpec]) -> dict[str, tuple[str, Callable[[str], str]]]:
+    """By our name the server's, and how its answer reads in our words; of the settings that there are."""
+    return {
+        name: (answer, partial(in_our_words, specs[name]))
+        for name, answer in {**PARAMETERS, **READ_BACK}.items()
+        if name in specs
+    }
 
 
 def parameter(name: str, value: Scalar) -> str:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from acidtest.engine import builds
-from acidtest.engine.builds import Found, OfUser, Wanted
+from acidtest.engine.builds import BuildDetails, UserBuild, Wanted
 from acidtest.engine.sqlite.engine import Sqlite
 from acidtest.files import find_rig
 
@@ -16,17 +16,17 @@ FOLDERS = (".", "lib", ".libs", "lib/x86_64-linux-gnu")
 OLDEST = (3, 20)
 
 
-class SqliteBuild(OfUser, Sqlite):
+class SqliteBuild(UserBuild, Sqlite):
     """One shared library."""
 
     def __init__(self, wanted: Wanted) -> None:
         file = _file(wanted)
         builds.check_binary(wanted, file)
         self.library = file
-        self.take(wanted, _found(wanted, file))
+        self.take(wanted, _details(wanted, file))
 
     def files(self) -> list[Path]:
-        return [self.found.main]
+        return [self.details.main]
 
 
 def _file(wanted: Wanted) -> Path:
@@ -41,7 +41,7 @@ def _file(wanted: Wanted) -> Path:
     return found
 
 
-def _found(wanted: Wanted, file: Path) -> Found:
+def _details(wanted: Wanted, file: Path) -> BuildDetails:
     """As the rig reads it, which is what will load it."""
     said = builds.said_by(wanted, [str(find_rig()), "sqlite", str(file)], dict(os.environ), of=file)
     told = json.loads(said)
@@ -51,4 +51,4 @@ def _found(wanted: Wanted, file: Path) -> Found:
     options = [*map(str, told["options"])] or [builds.NOT_TOLD]
     doubts = [builds.slow(wanted, "SQLITE_DEBUG")] if "DEBUG" in options else []
     options.insert(0, f"source id: {told['source_id']}")
-    return Found(wanted.path, file, release, builds.listed(options), "sqlite", tuple(doubts))
+    return BuildDetails(file, release, builds.listed(options), "sqlite", tuple(doubts))

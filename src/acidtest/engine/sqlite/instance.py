@@ -5,17 +5,16 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 from acidtest.engine.base import Ask, Forget, Instance, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force
-from acidtest.engine.reads import clearly, timed_reads
-from acidtest.engine.sqlite import statistics
+from acidtest.engine.inspection import clearly, timed_reads
+from acidtest.engine.sqlite import inspection
 from acidtest.engine.sqlite.durability import synchronous_of
-from acidtest.engine.sqlite.inspection import FRAME_HEADER
-from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS
-from acidtest.engine.sqlite.target import SqliteTarget
+from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS, SqliteTarget
 from acidtest.errors import CellFailed
 from acidtest.files import fsync_path
 from acidtest.formats import sqlite_header
@@ -54,7 +53,7 @@ class SqliteInstance(Instance):
     def log_limit_bytes(self, settings: Sequence[SettingInForce]) -> int | None:
         """A checkpoint is made at so many pages; with 0 never."""
         pages, page_bytes = (number_in_force(settings, name) for name in ("wal_autocheckpoint_pages", "page_size"))
-        return pages * (page_bytes + FRAME_HEADER) if pages and page_bytes else None
+        return pages * (page_bytes + inspection.FRAME_HEADER) if pages and page_bytes else None
 
     def target(self) -> SqliteTarget:
         settings = self._settings
@@ -113,14 +112,15 @@ class SqliteInstance(Instance):
             return None
         return int(size) * (page_bytes if unit == "pages" else 1024) * sessions
 
+    def _own(self, pragma: str) -> list[str]:
+        """What the lab's own SQLite, whose file format is the same, answers to a pragma. Raises sqlite3.Error."""
+        with closing(sqlite3.connect(self.directory / FILE)) as database:
+            return [str(row[0]) for row in database.execute(f"pragma {pragma}")]
+
     def seal(self) -> None:
         try:
-            database = sqlite3.connect(self.directory / FILE)
-            try:
-                database.execute("pragma wal_checkpoint(truncate)")
-                database.execute("pragma journal_mode = delete")
-            finally:
-                database.close()
+            self._own("wal_checkpoint(truncate)")
+            self._own("journal_mode = delete")
         except sqlite3.Error as error:  # of a build that writes another format
             raise CellFailed(f"{self.directory / FILE}: could not be sealed with Python's SQLite: {error}") from None
         fsync_path(self.directory / FILE)
@@ -129,11 +129,7 @@ class SqliteInstance(Instance):
     def stop(self) -> None:
         """Nothing runs; what lies in its log is written into the database, as the end of the last session would do."""
         try:
-            database = sqlite3.connect(self.directory / FILE)
-            try:
-                database.execute("pragma wal_checkpoint(truncate)")
-            finally:
-                database.close()
+            self._own("wal_checkpoint(truncate)")
         except sqlite3.Error as error:
             raise CellFailed(f"{self.directory / FILE}: {error}") from None
 
@@ -141,14 +137,10 @@ class SqliteInstance(Instance):
         return ""
 
     def integrity(self, ask: Ask) -> Integrity:
-        """With the lab's own SQLite, whose file format is the same; see https://sqlite.org/pragma.html."""
+        """See https://sqlite.org/pragma.html."""
         check = "PRAGMA integrity_check"
         try:
-            database = sqlite3.connect(self.directory / FILE)
-            try:
-                messages = [str(row[0]) for row in database.execute("pragma integrity_check")]
-            finally:
-                database.close()
+            messages = self._own("integrity_check")
         except sqlite3.OperationalError as error:
             return Integrity(holds="unknown", check=check, said=str(error))
         except sqlite3.DatabaseError as error:  # "database disk image is malformed", "file is not a database"
@@ -160,7 +152,7 @@ class SqliteInstance(Instance):
         began = time.monotonic()
         ask = clearly(self._id, ask)
         try:
-            reads = timed_reads(partial(ask, statistics.READ), forget)
+            reads = timed_reads(partial(ask, inspection.READ), forget)
         except CellFailed as error:
             if "no such table: dbstat" not in error.message:
                 raise
@@ -168,15 +160,9 @@ class SqliteInstance(Instance):
                 f"{self._id}: could not take its statistics: this build has no dbstat",
                 "build it with SQLITE_ENABLE_DBSTAT_VTAB, or write statistics = false in [growth]",
             ) from None
-        figures = statistics.of_dbstat(self._id, reads.answer, ask)
-        return figures.model_copy(
-            update={
-                "bytes": sum(file.stat().st_size for file in self.directory.glob(f"{FILE}*")),
-                "took_s": time.monotonic() - began,
-                "read_s_cold": reads.cold_s,
-                "read_s_warm": reads.warm_s,
-            }
-        )
+        figures = inspection.of_dbstat(self._id, reads.answer, ask)
+        figures.bytes = sum(file.stat().st_size for file in self.directory.glob(f"{FILE}*"))
+        return reads.time(figures, began)
 
     def release(self) -> None:
         pass

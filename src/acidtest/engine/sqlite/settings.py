@@ -1,8 +1,11 @@
-"""The settings: pragmas. Data only."""
+"""The settings, which are pragmas of each session, and where the rig opens its sessions."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from acidtest.engine.base import SettingSpec
+from acidtest.journal.protocol import Target
 from acidtest.keys import BYTES, KIB, MIB, MILLISECONDS, PAGES
 
 SPECS = {
@@ -51,3 +54,13 @@ SPECS = {
     )
 }
 SYNCHRONOUS = ("off", "normal", "full", "extra")  # the pragma answers with the position
+
+
+class SqliteTarget(Target):
+    """Where the rig opens its sessions; the twin of the rig's own."""
+
+    engine: Literal["sqlite"] = "sqlite"
+    library: str | None = None  # to load; None: the one that is linked into the rig
+    path: str
+    setup: list[str]
+    busy_timeout_ms: int

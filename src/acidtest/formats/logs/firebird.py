@@ -121,7 +121,7 @@ def _record(state: _State, line: int, parts: list[bytes], is_whole: bool) -> Ite
     elif bare == DETACH:
         for place in range(max(1, len(state.slots.pop(attachment, [])))):
             yield entry(_name(attachment, place), "close")
-    transaction = next((match[1] for one in lines[2:5] if (match := TRANSACTION.fullmatch(one))), None)
+    transaction = next((match[1] for line in lines[2:5] if (match := TRANSACTION.fullmatch(line))), None)
     if transaction is None:
         return
     if bare == START:

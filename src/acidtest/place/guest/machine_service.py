@@ -250,7 +250,7 @@ def create(
 
 def check_filesystem(name: str) -> None:
     """Raises BadInput where a guest cannot have it."""
-    possible = [one for one in FILESYSTEMS if not fsck.checked_before_mount(one)]
+    possible = [filesystem for filesystem in FILESYSTEMS if not fsck.checked_before_mount(filesystem)]
     if name not in possible:
         raise BadInput(not_among("--filesystem", name, possible))
     mkfs.find(name)

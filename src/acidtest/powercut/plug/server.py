@@ -332,4 +332,7 @@ def _span_s(acknowledged: Sequence[Acknowledgement]) -> float:
     """From the begin of the first transaction to the last acknowledgement that was kept, by the machine's own clock."""
     if not acknowledged:
         return 0.0
-    return (max(one.acknowledged_ns for one in acknowledged) - min(one.began_ns for one in acknowledged)) / NS_OF_S
+    return (
+        max(acknowledgement.acknowledged_ns for acknowledgement in acknowledged)
+        - min(acknowledgement.began_ns for acknowledgement in acknowledged)
+    ) / NS_OF_S
