@@ -177,3 +177,13 @@ def test_the_history_of_a_state_says_of_each_write_whether_it_was_flushed_and_wh
         (4, "torn", "kind 4", 2048, 1024),
         (5, "kept", "kind 5", 4096, 1024),
     ]
+    assert crash_states.history_in_words(told[:2], 40) == [
+        "the load's 2 disk writes and flushes up to then, the oldest first:",
+        "  1: 1,024 bytes at 512, kind 1: flushed",
+        "  2: flush",
+    ]
+    assert crash_states.history_in_words(told, 1) == [
+        "the load's 5 disk writes and flushes up to then, the last 1; --json has all:",
+        "  5: 1,024 bytes at 4,096, kind 5: kept",
+    ]
+    assert crash_states.history_in_words([], 40) == []

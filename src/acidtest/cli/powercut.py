@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from acidtest import powercut as power_cuts
     from acidtest.experiment import Experiment
     from acidtest.journal.models import Recording
-    from acidtest.powercut.crash_states import Logged
 
 WRITES_MAX = 40  # in a terminal
 
@@ -144,6 +143,7 @@ def _replay(file: Path, *, json: bool) -> None:
     from acidtest.analysis.files_left import in_words
     from acidtest.analysis.survival import checker_names
     from acidtest.doubts.unchecked import OF_REPLAY
+    from acidtest.powercut.crash_states import history_in_words
 
     with stop_signals.leaving(stop_signals.NOTHING_KEPT):
         replayed = power_cuts.replay(file)
@@ -171,27 +171,8 @@ def _replay(file: Path, *, json: bool) -> None:
         agreeing = (name for name, verdict in judgement.checks.items() if verdict == judgement.verdict)
         checkers = checker_names(agreeing, of_program=replayed.is_program)
         print(f"  checkers that answered {judgement.verdict}: {', '.join(checkers)}")
-        for line in _writes(replayed.writes):
+        for line in history_in_words(replayed.writes, WRITES_MAX):
             print(f"  {line}")
         print(f"Not checked: {OF_REPLAY}.")
     if judgement.verdict == "lost" and not replayed.announced:
         raise typer.Exit(1)
-
-
-def _writes(writes: Sequence[Logged]) -> list[str]:
-    """The disk writes and flushes of the load up to a crash state, a line each; of many the last."""
-    shown = writes[-WRITES_MAX:]
-    if not shown:
-        return []
-    which = f"the last {len(shown):,}; --json has all" if len(shown) < len(writes) else "the oldest first"
-    lines = [
-        f"the load's {counted(len(writes), 'disk write or flush', 'disk writes and flushes')} up to then, {which}:"
-    ]
-    for one in shown:
-        what = (
-            "flush"
-            if one.bytes is None
-            else f"{counted(one.bytes, 'byte')} at {one.offset:,}, {one.block or 'unknown'}"
-        )
-        lines.append(f"  {one.number:,}: {what}" + (f": {one.fate}" if one.bytes is not None else ""))
-    return lines

@@ -84,6 +84,25 @@ def history(records: Sequence[Record], state: State, kind_of: Callable[[int], st
     return told
 
 
+def history_in_words(writes: Sequence[Logged], most: int) -> list[str]:
+    """A line each beneath their number, of many the last; nothing where there are none."""
+    if not writes:
+        return []
+    shown = writes[-most:]
+    which = f"the last {len(shown):,}; --json has all" if len(shown) < len(writes) else "the oldest first"
+    lines = [
+        f"the load's {counted(len(writes), 'disk write or flush', 'disk writes and flushes')} up to then, {which}:"
+    ]
+    for logged in shown:
+        if logged.bytes is None:
+            lines.append(f"  {logged.number:,}: flush")
+            continue
+        block = f", {logged.block}" if logged.block else ""
+        where = f"{counted(logged.bytes, 'byte')} at {logged.offset:,}{block}"
+        lines.append(f"  {logged.number:,}: {where}: {logged.fate}")
+    return lines
+
+
 DRAWN = "drawn at random"
 DRAWN_LATER = "drawn at random, at a moment that is not given up"
 SMALL = 4096  # images of a moment of which all are counted

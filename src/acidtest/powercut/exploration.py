@@ -396,7 +396,8 @@ def shrunk(worst: InspectedState, inspect: Callable[[State], InspectedState]) ->
         for smaller in itertools.islice(crash_states.smaller(worst.state), left):
             left -= 1
             shown = inspect(smaller)
-            as_bad = shown.unannounced >= worst.unannounced and shown.outcome.damaged >= worst.outcome.damaged
+            is_damaged, was_damaged = bool(shown.judgement.damage), bool(worst.judgement.damage)
+            as_bad = shown.unannounced >= worst.unannounced and is_damaged >= was_damaged
             if shown.verdict == "lost" and as_bad:
                 worst, again = replace(shown, state=smaller), True
                 break
