@@ -119,7 +119,7 @@ def _client(directory: Path) -> None:
     while sum(map(len, batches)) < DRAWN and (asked := exploration.batch(BATCH, 0.0)):
         batches.append(asked)
     drawn = sum(map(len, batches))
-    print(f"states drawn and told apart: {drawn / (time.monotonic() - began):,.0f} a second ({drawn:,})")
+    print(f"states drawn and distinguished: {drawn / (time.monotonic() - began):,.0f} a second ({drawn:,})")
     known = next(directory.glob(f"*/{CUTS}"))
     template = next(iter(explored(known)))
     lines = [_line(template, batch) for batch in batches]

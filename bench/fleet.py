@@ -110,10 +110,10 @@ class Simulated:
         request = json.loads(arguments[-1])
         if request["do"] != "step":
             return json.dumps({"answer": self._answers[request["do"]]})
-        told = json.loads(self._line)
+        answer = json.loads(self._line)
         cell = request["cells"][0]
-        told |= {"cell": cell, "host": host.name}
-        return json.dumps({"answer": {"cell": cell, "recordings": [json.dumps(told)], "files": {}}})
+        answer |= {"cell": cell, "host": host.name}
+        return json.dumps({"answer": {"cell": cell, "recordings": [json.dumps(answer)], "files": {}}})
 
 
 def main() -> None:

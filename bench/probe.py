@@ -1,5 +1,5 @@
 """The probe beside ``pg_test_fsync`` and ``fio``: durable blocks of 8 KiB a second by one writer over a preallocated
-file of the same directory, ours and theirs right after one another, in an order drawn by lot.
+file of the same directory, ours and theirs right after one another, in an order drawn at random.
 """
 
 from __future__ import annotations

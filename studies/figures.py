@@ -177,15 +177,15 @@ def _hints(at: At) -> Shown:
             if use.role == "database":
                 told.update(use.hints)
                 told.update({f"mmap {how}": count for how, count in use.mappings.items()})
-    said = ", ".join(f"{count:,} × {what}" for what, count in sorted(told.items()))
-    return Shown(said or "none", float(told.total()))
+    text = ", ".join(f"{count:,} × {what}" for what, count in sorted(told.items()))
+    return Shown(text or "none", float(told.total()))
 
 
 def _load(at: At) -> Shown:
     return told(at.size.load_mb_per_s if at.size else None)
 
 
-def _foretold(at: At) -> Shown:
+def _predicted(at: At) -> Shown:
     """Of a held-out size, before anything of it was loaded."""
     forecast = at.size.forecast if at.size else None
     if forecast is None or forecast.rate_per_s is None or forecast.low is None or forecast.high is None:
@@ -261,6 +261,6 @@ FIGURES = {
     "hints": Figure("hints on the database's files", _hints),
     "survived": Figure("power cuts survived", _survived),
     "load-mb-per-s": Figure("loaded, MB/s", _load),
-    "foretold": Figure("foretold, a second", _foretold),
+    "foretold": Figure("foretold, a second", _predicted),
     "database-mb": Figure("database, MB", _mb),
 }  # fmt: skip

@@ -415,13 +415,13 @@ class Making:
         """What our auditor says of it, by the names of its rules; the page's end has the words."""
         found = Counter((finding.severity, finding.rule.name) for finding in one.findings())
         notes = sum(severity == "note" for severity, _ in found)
-        said = [
+        lines = [
             f"{severity} `{rule}`{f' ({n})' if n > 1 else ''}"
             for (severity, rule), n in found.items()
             if severity != "note"
         ]
-        said += [counted(notes, "note")] if notes else []
-        return f"Our auditor, [whose words stand below](#{AUDITOR}): {', '.join(said) or 'nothing'}."
+        lines += [counted(notes, "note")] if notes else []
+        return f"Our auditor, [whose words stand below](#{AUDITOR}): {', '.join(lines) or 'nothing'}."
 
     def _audit(self) -> Iterator[str]:
         if not _any_kept(self.kept):

@@ -69,7 +69,7 @@ def crash_states(journal: Journal) -> Shown:
         [*map(short, varied), *heads, "draws that may lose, at 95 %"],
         rows,
         "An image is what the disk holds; “of at most” is how many images a cut at any moment of the load could have "
-        "left. Some states are chosen, the others drawn by lot; the last column is the share of such draws that may "
+        "left. Some states are chosen, the others drawn at random; the last column is the share of such draws that may "
         "still lose something although none did.",
         found,
     )
@@ -147,7 +147,7 @@ def _wrong(levels: Mapping[str, str], ends: Sequence[Mapping[str, Verdict]]) -> 
 
 
 def forecasts(journal: Journal) -> Shown:
-    """What was foretold of sizes, before they were loaded or looking back, and what was measured; the score of all, and
+    """What was predicted of sizes, before they were loaded or looking back, and what was measured; the score of all, and
     what the series say of a knee."""
     grown = [table.growth for table in results(journal, waivers={}).tables if table.growth]
     found = [row for of in grown for row in growth_tables.forecasts(of).rows]

@@ -1,4 +1,4 @@
-"""Block devices of a test's own making, outside every ledger: somebody else's, as far as acidtest can tell."""
+"""Block devices of a test's own making, outside every ledger: another user's, as far as acidtest can tell."""
 
 from __future__ import annotations
 

@@ -116,6 +116,6 @@ def _understood(answer: Answer) -> list[str]:
 
 def _told(answer: Answer) -> list[str]:
     printed = answer.printed
-    told = [*printed.get("not_read", ()), *(one["file"] for one in printed.get("broken", ()))]
-    told += [one["file"] for one in printed.get("not_understood", ())]
-    return told + [file for said in answer.findings if said.rule == UNKNOWN for file in said.files]
+    lines = [*printed.get("not_read", ()), *(one["file"] for one in printed.get("broken", ()))]
+    lines += [one["file"] for one in printed.get("not_understood", ())]
+    return lines + [file for said in answer.findings if said.rule == UNKNOWN for file in said.files]

@@ -102,7 +102,7 @@ class Problems:
         return whole
 
 
-def told(error: AcidtestError | OSError) -> str:
+def message_of(error: AcidtestError | OSError) -> str:
     """What went wrong, in one line that names the file."""
     if isinstance(error, AcidtestError):
         return error.message

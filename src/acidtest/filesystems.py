@@ -1,4 +1,4 @@
-"""The file systems: how a place is made with each, how it is checked and mended, what its flushes mean.
+"""The file systems: how a place is made with each, how it is checked and repaired, what its flushes mean.
 
 A new one is one entry, and nothing else of acidtest names it. Words in braces are filled in: {bytes} of a block,
 {stride} and {width} of a stripe in blocks, {sectors} and {all_sectors} of it in 512 bytes, {kb} and {disks}, {mb} of a
@@ -24,8 +24,8 @@ class Check:
     look: tuple[str, ...]  # changes nothing
     clean: tuple[int, ...]
     errors: tuple[int, ...]
-    mend: tuple[str, ...] = ()
-    mended: tuple[int, ...] = ()
+    repair: tuple[str, ...] = ()
+    repaired: tuple[int, ...] = ()
     before_mount: bool = False  # there is no journal: what a restart does to one that was not unmounted
     silent: tuple[str, ...] = ()  # what lines begin with that say only that it is at work
 
@@ -131,8 +131,8 @@ def _ext(version: int) -> FileSystem:
             look=("e2fsck", "-f", "-n"),
             clean=(0,),
             errors=(4,),
-            mend=("e2fsck", "-f", "-y"),
-            mended=(0, 1, 2),
+            repair=("e2fsck", "-f", "-y"),
+            repaired=(0, 1, 2),
             before_mount=not journalled,
             silent=("e2fsck ", "Pass "),
         ),
@@ -166,8 +166,8 @@ FILESYSTEMS: dict[str, FileSystem] = {
             look=("xfs_repair", "-n"),
             clean=(0,),
             errors=(1, 2),
-            mend=("xfs_repair", "-L"),  # which drops a log that cannot be replayed
-            mended=(0,),
+            repair=("xfs_repair", "-L"),  # which drops a log that cannot be replayed
+            repaired=(0,),
             silent=("Phase ",),
         ),
         without_flushes=("nobarrier",),  # until Linux 4.18
@@ -212,8 +212,8 @@ FILESYSTEMS: dict[str, FileSystem] = {
             look=("jfs_fsck", "-n", "-f"),
             clean=(0,),
             errors=(4,),
-            mend=("jfs_fsck", "-a"),
-            mended=(0, 1),
+            repair=("jfs_fsck", "-a"),
+            repaired=(0, 1),
             before_mount=True,
             silent=("jfs_fsck ", "processing ", "The current ", "Block size", "Filesystem size", "**Phase "),
         ),

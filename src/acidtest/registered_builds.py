@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from acidtest.errors import BadInput, cannot_write, told
+from acidtest.errors import BadInput, cannot_write, message_of
 from acidtest.files import fsync_path, state_directory
 
 SUFFIX = ".json"
@@ -61,7 +61,7 @@ def find(name: str) -> Kept | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise BadInput(f"the build {name} cannot be looked up: {told(error)}", "allow reading it") from None
+        raise BadInput(f"the build {name} cannot be looked up: {message_of(error)}", "allow reading it") from None
     except (ValueError, TypeError) as error:
         raise BadInput(f"{file}: is broken: {error}", f"acidtest engines remove {name}, then add it again") from None
 
@@ -92,7 +92,7 @@ def drop(name: str) -> bool:
         return False
     except OSError as error:
         raise BadInput(
-            f"{name}: could not be removed: {told(error)}", "allow writing there, then remove it again"
+            f"{name}: could not be removed: {message_of(error)}", "allow writing there, then remove it again"
         ) from None
 
 

@@ -98,8 +98,8 @@ def test_commits_that_are_made_to_wait_are_held_against_those_that_do_not(each_u
     found = of(answer, "the drive's flush")
     assert found.standing == "unlikely" and then in found.says
     rate = "400" if each_us == 2_500 else "20"
-    said = f"With Forced Writes on the rate of commits is {rate} a second; as it was found it is 50,000, which is"
-    assert said in found.says
+    text = f"With Forced Writes on the rate of commits is {rate} a second; as it was found it is 50,000, which is"
+    assert text in found.says
     assert any("found-durable: flushes of the device for each commit: 2" in figure for figure in found.figures)
     (waited,) = answer.waited
     assert waited.ratio.median == pytest.approx(each_us / 20, rel=0.05) and waited.ratio.interval

@@ -1,4 +1,4 @@
-"""Forecasts of held-out sizes, and the score of forecasts: what is foretold, from what, and how often it holds."""
+"""Forecasts of held-out sizes, and the score of forecasts: what is predicted, from what, and how often it holds."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import scipy
 import factory
 from acidtest.analysis import samples
 from acidtest.analysis.growth.answer import analyse
-from acidtest.analysis.growth.held_out import Foretold, Score, exact_interval, foretell, looking_back
+from acidtest.analysis.growth.held_out import Predicted, Score, exact_interval, looking_back, predict
 from acidtest.analysis.growth.held_out import held_out as scored
 from acidtest.analysis.growth.recorded import recorded
 from acidtest.analysis.growth.series import Series, SizePoint
-from acidtest.analysis.growth.words import foretold_sentence, score_sentence
+from acidtest.analysis.growth.words import predicted_sentence, score_sentence
 from acidtest.analysis.summary import Interval
 from acidtest.journal.models import DatabaseSize, Forecast, Journal, Recording
 from acidtest.report.growth import growth
@@ -44,7 +44,7 @@ def concluded(of: Journal) -> list[Series]:
 
 
 def test_a_held_out_size_is_foretold_from_the_others_alone() -> None:
-    found = foretell(journal(), LEVELS, "12 GB", 12 * GB)
+    found = predict(journal(), LEVELS, "12 GB", 12 * GB)
     assert found is not None
     assert found.measured == [f"{size:g} GB" for size in SIZES]
     assert (found.levels, found.size, found.bytes, found.refused) == (LEVELS, "12 GB", 12 * GB, None)
@@ -55,22 +55,22 @@ def test_a_held_out_size_is_foretold_from_the_others_alone() -> None:
     # An earlier held-out size that has a figure by now changes nothing.
     also = journal(of_size(8, 3.0))
     also.header.experiment["growth"]["held_out"].append("8 GB")
-    again = foretell(also, LEVELS, "12 GB", 12 * GB)
+    again = predict(also, LEVELS, "12 GB", 12 * GB)
     assert again is not None
     assert again.rate_per_s == found.rate_per_s
 
 
 def test_nothing_is_foretold_twice_or_afterwards() -> None:
-    found = foretell(journal(), LEVELS, "12 GB", 12 * GB)
+    found = predict(journal(), LEVELS, "12 GB", 12 * GB)
     assert found is not None
-    assert foretell(journal(forecasts=[found]), LEVELS, "12 GB", 12 * GB) is None
-    assert foretell(journal(of_size(12, 500.0)), LEVELS, "12 GB", 12 * GB) is None
+    assert predict(journal(forecasts=[found]), LEVELS, "12 GB", 12 * GB) is None
+    assert predict(journal(of_size(12, 500.0)), LEVELS, "12 GB", 12 * GB) is None
     # The database of an interrupted run has got other figures since: the last forecast before the measurement counts.
-    assert foretell(journal(of_size(5, 100.0), forecasts=[found]), LEVELS, "12 GB", 12 * GB) is not None
+    assert predict(journal(of_size(5, 100.0), forecasts=[found]), LEVELS, "12 GB", 12 * GB) is not None
 
 
 def test_a_size_in_warehouses_is_as_large_as_the_largest_lets_expect() -> None:
-    found = foretell(journal(), LEVELS, "120 warehouses", None, 120)
+    found = predict(journal(), LEVELS, "120 warehouses", None, 120)
     assert found is not None
     assert found.bytes == pytest.approx(12 * GB)
     assert found.rate_per_s is not None
@@ -81,27 +81,29 @@ def test_what_cannot_be_foretold_says_why() -> None:
         (journal(), LEVELS | {"engine": "other"}),
         (factory.journal([], growth={"sizes": []}), LEVELS),
     ):
-        found = foretell(made, levels, "12 GB", 12 * GB)
+        found = predict(made, levels, "12 GB", 12 * GB)
         assert found is not None
         assert found.refused == "no prediction: no smaller size has a rate"
         assert (found.rate_per_s, found.low, found.high) == (None, None, None)
 
 
 def test_what_was_measured_stands_beside_the_forecast() -> None:
-    written = foretell(journal(), LEVELS, "12 GB", 12 * GB)
+    written = predict(journal(), LEVELS, "12 GB", 12 * GB)
     assert written is not None
     right = [of_size(12, 900 * 12**-0.152 * factor, n) for n, factor in enumerate((0.99, 1.0, 1.01), start=1)]
     (inside,) = scored(concluded(journal(*right, forecasts=[written]))).forecasts
     assert inside.holds
-    assert foretold_sentence(inside).endswith("than foretold, inside the interval.")
+    assert predicted_sentence(inside).endswith("than predicted, inside the interval.")
     (outside,) = scored(concluded(journal(of_size(12, 1.0), forecasts=[written]))).forecasts
     assert outside.holds is False
-    assert foretold_sentence(outside).endswith("% less than foretold, outside the interval.")
+    assert predicted_sentence(outside).endswith("% less than predicted, outside the interval.")
     (elsewhere,) = scored(concluded(journal(of_size(12, 1.0, bytes_=13 * GB), forecasts=[written]))).forecasts
     assert elsewhere.holds is None
-    assert foretold_sentence(elsewhere).endswith("the database has another size than was foretold.")
+    assert predicted_sentence(elsewhere).endswith("the database has another size than was predicted.")
     said = growth(concluded(journal(*right, forecasts=[written])))
-    assert said.scores[0].startswith("Of sizes held out, foretold before they were loaded: 1 of 1 measured figures lie")
+    assert said.scores[0].startswith(
+        "Of sizes held out, predicted before they were loaded: 1 of 1 measured figures lie"
+    )
     assert said.as_json()["forecasts"]["held_out"]["held"] == 1
     # A size that was held out is not looked back at: it has its forecast.
     assert 12 * GB not in {forecast.bytes for forecast in said.looked_back.forecasts}
@@ -119,8 +121,8 @@ def test_the_interval_of_a_share_is_exact(hits: int, of: int) -> None:
 
 
 def test_a_score_counts_what_lies_inside() -> None:
-    def one(measured: float | None) -> Foretold:
-        return Foretold("s", GB, 100.0, Interval(80.0, 160.0), measured)
+    def one(measured: float | None) -> Predicted:
+        return Predicted("s", GB, 100.0, Interval(80.0, 160.0), measured)
 
     score = Score(tuple(one(measured) for measured in (79.0, 80.0, 100.0, 110.0, 161.0, None)))
     assert (len(score.scored), score.held) == (5, 3)
@@ -131,7 +133,7 @@ def test_a_score_counts_what_lies_inside() -> None:
         "Here: 3 of 5 measured figures lie in their 95 % intervals (60 %; 95 %: 14.7 to 94.7); the median figure is 25 % off, "
         "and the upper end of the median interval is 2 × its lower one."
     )
-    wide = Score((Foretold("s", GB, 100.0, Interval(1.0, 11.0), 9.0),))
+    wide = Score((Predicted("s", GB, 100.0, Interval(1.0, 11.0), 9.0),))
     assert score_sentence(wide, "Here").endswith("off, and the median interval is so wide that it says little.")
     assert score_sentence(Score(()), "Here") == "Here: none can be scored."
 
@@ -184,6 +186,6 @@ def test_the_score_finds_forecasts_that_claim_too_much() -> None:
     rates = np.exp(rng.normal(0, 0.1, 200))
     width = 1.96 * 0.1 / 2
     half = Interval(float(np.exp(-width)), float(np.exp(width)))
-    coverage = Score(tuple(Foretold("s", GB, 1.0, half, float(rate)) for rate in rates)).coverage
+    coverage = Score(tuple(Predicted("s", GB, 1.0, half, float(rate)) for rate in rates)).coverage
     assert coverage is not None
     assert coverage.low <= 0.673 <= coverage.high < 0.95  # 67.3 % of a normal distribution

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import factory
 from acidtest.analysis.latency import percentile_ns
-from acidtest.analysis.merge import Part, series, together, told
+from acidtest.analysis.merge import Part, acknowledged_totals, series, together
 from acidtest.journal.protocol import AcknowledgedTotals, ArrivalCounts, Kind, RunResult, Shared, SharedSecond
 
 PARTS = st.lists(st.lists(st.integers(0, 2**40), max_size=80), min_size=1, max_size=5).filter(any)
@@ -114,7 +114,9 @@ def test_what_was_acknowledged_is_added_and_units_are_known_of_all_or_of_none() 
     without = one.model_copy(update={"units": None})
 
     def of(*parts: AcknowledgedTotals) -> AcknowledgedTotals:
-        return told([Shared(began_late_ns=0, stood_still_ns_max=0, told=part, seconds=[]) for part in parts])
+        return acknowledged_totals(
+            [Shared(began_late_ns=0, stood_still_ns_max=0, told=part, seconds=[]) for part in parts]
+        )
 
     assert of(one, one) == AcknowledgedTotals(committed=6, unknown=2, kinds=[4, 2], units=(60, 10))
     assert of(one, without).units is None

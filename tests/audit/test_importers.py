@@ -209,8 +209,8 @@ def test_files_of_nothing_and_of_no_text_are_read_refused_or_listed(content: byt
     for name in EMPTY:
         (tmp_path / name).write_bytes(content)
     bench = importers.read(tmp_path)
-    told = [*(name for name, _ in bench.read), *bench.unread, *(one.file for one in (*bench.broken, *bench.passed))]
-    assert sorted(told) == sorted(EMPTY)
+    lines = [*(name for name, _ in bench.read), *bench.unread, *(one.file for one in (*bench.broken, *bench.passed))]
+    assert sorted(lines) == sorted(EMPTY)
     assert not [finding for finding in judge.of_bench(bench) if finding.severity == "invalid"]
 
 

@@ -121,10 +121,10 @@ def test_nothing_of_a_kit_is_obeyed_by_a_terminal(tmp_path: Path, capsys: pytest
     (tmp_path / "odd\x1b[2J\u202e").write_bytes(b"x")
     (tmp_path / "link\x07").symlink_to("nowhere\x1b[2J")
     command("audit", tmp_path)
-    told = capsys.readouterr()
-    assert "\\x1b[2Jclear.md" in told.out
-    assert "odd\\x1b[2J\\u202e" in told.out
-    assert all(line.isprintable() for line in (told.out + told.err).split("\n"))
+    output = capsys.readouterr()
+    assert "\\x1b[2Jclear.md" in output.out
+    assert "odd\\x1b[2J\\u202e" in output.out
+    assert all(line.isprintable() for line in (output.out + output.err).split("\n"))
     (tmp_path / "odd\x1b[2J\u202e").rename(tmp_path / "postgresql.conf")
     (tmp_path / "postgresql.conf").write_bytes(b"\0")
     for path in tmp_path.iterdir():
@@ -132,5 +132,5 @@ def test_nothing_of_a_kit_is_obeyed_by_a_terminal(tmp_path: Path, capsys: pytest
             path.unlink()
     (tmp_path / "gone\x1b]0;x\x07").symlink_to("nowhere\x1b[2J")
     assert command("audit", tmp_path) == 2
-    told = capsys.readouterr()
-    assert all(line.isprintable() for line in (told.out + told.err).split("\n"))
+    output = capsys.readouterr()
+    assert all(line.isprintable() for line in (output.out + output.err).split("\n"))

@@ -123,8 +123,8 @@ def test_an_audit_says_it_in_the_terminal_as_json_and_in_sarif(tmp_path: Path) -
         "Not checked: word sizes, processors and debug builds (no program or library); "
         in findings_output.output.replace("\n", " ")
     )
-    told = json.loads(CliRunner().invoke(app, ["audit", str(tmp_path / "kit"), "--json"]).output)
-    assert {"what": "rates, latencies and repetitions", "why": "no result of a tool"} in told["not_checked"]
+    answer = json.loads(CliRunner().invoke(app, ["audit", str(tmp_path / "kit"), "--json"]).output)
+    assert {"what": "rates, latencies and repetitions", "why": "no result of a tool"} in answer["not_checked"]
     (run,) = json.loads(sarif.read_text())["runs"]
     (invocation,) = run["invocations"]
     said = [

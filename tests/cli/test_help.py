@@ -124,8 +124,8 @@ def test_alone_it_lists_commands_and_tables_with_their_keys(acidtest) -> None:
 
 
 def test_programs_get_the_same(acidtest) -> None:
-    told = json.loads(acidtest("help", "firebird.page_size", "--json"))
-    (key,) = told["keys"]
+    answer = json.loads(acidtest("help", "firebird.page_size", "--json"))
+    (key,) = answer["keys"]
     assert (key["name"], key["table"], key["unit"], key["default"]) == (
         "firebird.page_size",
         "settings.firebird",

@@ -33,9 +33,9 @@ def test_a_sound_database_ends_with_code_0_and_json_on_standard_output(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("inspect", file, "--no-read", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["family"] == "sqlite" and told["unusual"] == []
-    assert [table["records"] for table in told["statistics"]["tables"]] == [500]
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["family"] == "sqlite" and answer["unusual"] == []
+    assert [table["records"] for table in answer["statistics"]["tables"]] == [500]
     assert command("inspect", file, "--limit", "5s") == 0
     assert "Nothing unusual was found." in capsys.readouterr().out
 
@@ -55,9 +55,9 @@ def test_what_is_wrong_is_told_in_two_lines_at_most(
     where: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("inspect", where) == code
-    told = capsys.readouterr()
-    assert said in told.err and len(told.err.strip().splitlines()) <= 2
-    assert "heim@" not in told.err and "geheim" not in told.err and not told.out
+    output = capsys.readouterr()
+    assert said in output.err and len(output.err.strip().splitlines()) <= 2
+    assert "heim@" not in output.err and "geheim" not in output.err and not output.out
 
 
 def test_of_a_url_no_password_is_shown() -> None:

@@ -45,11 +45,11 @@ def test_every_command_has_it_as_a_flag(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("engine", catalogue.known())
 def test_settings_of_an_engine(acidtest, engine: str) -> None:
-    told = json.loads(acidtest("engines", "settings", engine, "--json"))
+    answer = json.loads(acidtest("engines", "settings", engine, "--json"))
     specs = catalogue.describe(engine).setting_specs()
-    assert [setting["name"] for setting in told["settings"]] == [f"{told['family']}.{name}" for name in specs]
-    assert [one["level"] for one in told["durability"]] == list(catalogue.describe(engine).durability_levels())
-    for setting in told["settings"]:
+    assert [setting["name"] for setting in answer["settings"]] == [f"{answer['family']}.{name}" for name in specs]
+    assert [one["level"] for one in answer["durability"]] == list(catalogue.describe(engine).durability_levels())
+    for setting in answer["settings"]:
         assert setting["values"] or setting["minimum"] < setting["maximum"]
         assert (setting["default"] is None) == bool(setting["unset"])
 

@@ -333,14 +333,14 @@ def test_a_name_that_is_not_utf8_is_refused_where_it_would_be_written_down(
     strange.mkdir()
     (tmp_path / "t.toml").write_text(EXPERIMENT, encoding="utf-8")
     (strange / "t.toml").write_text(EXPERIMENT, encoding="utf-8")
-    said = f"acidtest: {tmp_path}/caf\\xe9{{}}: its name is not UTF-8\n  rename it, or name another\n"
+    text = f"acidtest: {tmp_path}/caf\\xe9{{}}: its name is not UTF-8\n  rename it, or name another\n"
     for arguments, name in (
         (("run", strange / "t.toml", "--out", tmp_path / "out"), "/t.toml"),
         (("run", tmp_path / "t.toml", "--out", strange / "out"), "/out"),
         (("probe", strange), ""),
     ):
         assert command(*arguments) == 2
-        assert capsys.readouterr().err == said.format(name)
+        assert capsys.readouterr().err == text.format(name)
     keep(factory.study(["sqlite"], ["commits"], repetitions=2), strange / "run")
     assert command("report", strange / "run") == 0  # somebody may have moved it
     assert "caf\\xe9/run/report.html" in capsys.readouterr().out

@@ -94,13 +94,13 @@ def test_only_what_nobody_announced_is_code_1(
 def test_programs_are_told_both_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cuts = [recorded(GONE, "os"), recorded(GONE, "os"), recorded(BROKEN, "os"), recorded(factory.cut(), "os")]
     code, out, _ = ran(monkeypatch, tmp_path, *cuts, json_=True)
-    told = json.loads(out)
+    answer = json.loads(out)
     assert code == 1
-    assert told["losses"] == {"announced": 2, "unannounced": 1}
-    (row,) = told["combinations"]
+    assert answer["losses"] == {"announced": 2, "unannounced": 1}
+    (row,) = answer["combinations"]
     assert [row[name] for name in ("lost", "losses_announced", "losses_unannounced")] == [3, 2, 1]
-    assert [cut["unannounced"] for cut in told["cuts"]] == [False, False, True, False]
-    assert [bool(cut["announced_by"]) for cut in told["cuts"]] == [True, True, False, False]
+    assert [cut["unannounced"] for cut in answer["cuts"]] == [False, False, True, False]
+    assert [bool(cut["announced_by"]) for cut in answer["cuts"]] == [True, True, False, False]
 
 
 def test_the_table_tells_what_was_announced_and_shows_the_other_first(

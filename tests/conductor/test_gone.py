@@ -176,7 +176,7 @@ def test_a_statement_that_a_server_refuses_is_to_be_mended(said: str, cast: str)
         )
         server.gone.return_value = None
         server.last_facts.return_value = Mock(source="postgresql://me@here/test")
-        assert why_failed(refused, server) == f"{refused.message}; mend the statement there{cast}"
+        assert why_failed(refused, server) == f"{refused.message}; correct the statement there{cast}"
         gone = why_failed(Refused("opening the database: no such user"), server)
     assert gone.endswith("see whether the server still runs and lets acidtest in")
     assert why_failed(refused, server).endswith("see whether the server still runs and lets acidtest in")

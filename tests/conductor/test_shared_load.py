@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acidtest.analysis.merge import Part, together, told
+from acidtest.analysis.merge import Part, acknowledged_totals, together
 from acidtest.conductor import shared_load
 from acidtest.conductor.generators import Brought, Moment
 from acidtest.conductor.rig import converse
@@ -108,7 +108,7 @@ def test_parts_have_the_arrivals_of_one_rig_and_the_check_knows_all_commits(
     with loaded(tmp_path / "many", ledger) as instance:
         brought = driven(instance, ledger, parts)
         assert scheduled(brought) == whole.arrivals.scheduled
-        everything = told([one.shared for one in brought])
+        everything = acknowledged_totals([one.shared for one in brought])
         (checked,) = [e for e in done(instance, ledger, CheckPhase(told=everything)) if isinstance(e, Checked)]
         assert all(condition.holds for condition in checked.conditions)
         # One commit more than there was does not pass.

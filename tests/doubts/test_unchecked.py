@@ -23,13 +23,13 @@ def test_an_audit_of_ours_says_what_the_run_and_its_cuts_do_not_show(tmp_path: P
     for name, held in (("journal.jsonl", run), ("cuts.jsonl", cuts)):
         lines = (held.header, *held.recordings)
         (tmp_path / name).write_text("".join(f"{line.model_dump_json(by_alias=True)}\n" for line in lines))
-    told = json.loads(CliRunner().invoke(app, ["audit", str(tmp_path), "--json"]).output)
-    what = [one["what"] for one in told["not_checked"]]
+    answer = json.loads(CliRunner().invoke(app, ["audit", str(tmp_path), "--json"]).output)
+    what = [one["what"] for one in answer["not_checked"]]
     assert "whether commits survive a power cut" not in what
     assert "other moments" in what
     (tmp_path / "cuts.jsonl").unlink()
-    told = json.loads(CliRunner().invoke(app, ["audit", str(tmp_path), "--json"]).output)
-    assert told["not_checked"][0] == {"what": "whether commits survive a power cut", "why": "none was made here"}
+    answer = json.loads(CliRunner().invoke(app, ["audit", str(tmp_path), "--json"]).output)
+    assert answer["not_checked"][0] == {"what": "whether commits survive a power cut", "why": "none was made here"}
 
 
 def ran(terminals: int = 1, **changes: Any) -> list[Recording]:

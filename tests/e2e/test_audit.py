@@ -92,11 +92,11 @@ def test_power_cuts_are_audited_alone_and_beside_a_run(acidtest: Run, tmp_path: 
     assert found["commits-lost"]["evidence"] == [{"file": "cuts.jsonl", "line": 2, "text": "numbered, sqlite, drive"}]
     both = cut_off(written(tmp_path / "both", of("fast", PLANTED["flush-costs-nothing"])), "survived", "lost")
     done = acidtest("audit", both, "--json")
-    told = json.loads(done.stdout)
-    assert [one["file"] for one in told["read"]] == ["journal.jsonl", "cuts.jsonl"]
-    places = {f["rule"]: f["evidence"][0]["file"] for f in told["findings"]}
+    answer = json.loads(done.stdout)
+    assert [one["file"] for one in answer["read"]] == ["journal.jsonl", "cuts.jsonl"]
+    places = {f["rule"]: f["evidence"][0]["file"] for f in answer["findings"]}
     assert (places["flush-costs-nothing"], places["commits-lost"]) == ("journal.jsonl", "cuts.jsonl")
-    severities = [f["severity"] for f in told["findings"]]
+    severities = [f["severity"] for f in answer["findings"]]
     assert severities == sorted(severities, key=["invalid", "doubtful", "note"].index)
     assert acidtest("audit", cut_off(tmp_path / "sound", "survived")).returncode == 0
 
@@ -111,10 +111,10 @@ def test_a_kit_is_told_to_people_programs_and_ci(acidtest: Run, tmp_path: Path) 
     done = acidtest("audit", KITS / "unfair-firebird", "--sarif", sarif, code=1)
     assert done.stdout.index("invalid  word-size") < done.stdout.index("doubtful  old-build")
     assert "sql/shop.sql:49: RAND() answers differently each time" in done.stdout
-    told = json.loads(acidtest("audit", KITS / "unfair-firebird", "--json").stdout)
-    assert {"rule", "severity", "evidence", "remedy", "source"} <= set(told["findings"][0])
+    answer = json.loads(acidtest("audit", KITS / "unfair-firebird", "--json").stdout)
+    assert {"rule", "severity", "evidence", "remedy", "source"} <= set(answer["findings"][0])
     (ran,) = json.loads(sarif.read_text())["runs"]
-    assert {rule["id"] for rule in ran["tool"]["driver"]["rules"]} == {f["rule"] for f in told["findings"]}
+    assert {rule["id"] for rule in ran["tool"]["driver"]["rules"]} == {f["rule"] for f in answer["findings"]}
     sizes = next(result for result in ran["results"] if result["ruleId"] == "word-size")
     assert sizes["level"] == "error"
     assert sizes["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "firebird-2.5/fb_inet_server.exe"

@@ -237,7 +237,7 @@ def test_a_database_that_statistics_find_corrupt_makes_its_size_invalid(
 def test_a_held_out_size_is_foretold_before_anything_of_it_is_loaded(acidtest, tmp_path: Path, engine: str) -> None:
     file, out = tmp_path / "growth.toml", tmp_path / "out"
     held_out = 'held_out = ["24 MB"]\nstatistics = false\n'
-    # Terminals that think most of the time: rates of a busy machine may fall so steeply that nothing is left to foretell.
+    # Terminals that think most of the time: rates of a busy machine may fall so steeply that nothing is left to predict.
     thinks = "think_ms = 50\n"
     file.write_text(text('["8 MB", "10 MB", "12 MB", "18 MB"]', engine=f'["{engine}"]', load=held_out) + thinks)
     acidtest("run", file, "--out", out, code=0)

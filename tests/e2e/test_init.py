@@ -55,16 +55,16 @@ def test_a_question_and_defaults_are_enough(question: str) -> None:
     engines = ["--engine", "firebird-4.0,firebird-5.0"] if QUESTIONS[question].compares_engines else []
     done = init("--question", question, *engines, "--yes", "--json")
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    planned = conductor.described(conductor.plan_of(experiment.read(Path(told["file"]))))
-    conductor.verify(planned, Path(told["file"]))
-    assert told["file"] == f"{question}.toml"
-    assert (told["cells"], told["seconds_asked"]) == (len(planned.cells), 600)
+    answer = json.loads(done.stdout)
+    planned = conductor.described(conductor.plan_of(experiment.read(Path(answer["file"]))))
+    conductor.verify(planned, Path(answer["file"]))
+    assert answer["file"] == f"{question}.toml"
+    assert (answer["cells"], answer["seconds_asked"]) == (len(planned.cells), 600)
     assumed = typical_seconds(planned) if planned.experiment.search else conductor.assumed_seconds(planned)
-    assert told["seconds_assumed"] == round(assumed, 1) <= 600
-    assert told["next"][0] == f"acidtest plan {question}.toml"
-    if "sudo" not in told["next"][1]:
-        assert f" {question}.toml --out results/{question}" in told["next"][1]
+    assert answer["seconds_assumed"] == round(assumed, 1) <= 600
+    assert answer["next"][0] == f"acidtest plan {question}.toml"
+    if "sudo" not in answer["next"][1]:
+        assert f" {question}.toml --out results/{question}" in answer["next"][1]
 
 
 def test_what_nobody_can_be_asked_for_is_named() -> None:
@@ -132,12 +132,12 @@ def test_what_the_machine_lacks_is_told_with_the_remedy(monkeypatch: pytest.Monk
     monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path / "empty"))
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     done = init("--question", "power-cut", "--engine", "firebird-5.0", "--yes", "--json")
-    told = json.loads(done.stdout)
-    lacks = {lack["what"]: lack["remedy"] for lack in told["lacks"]}
+    answer = json.loads(done.stdout)
+    lacks = {lack["what"]: lack["remedy"] for lack in answer["lacks"]}
     assert lacks["firebird-5.0"] == "acidtest engines install firebird-5.0"
     assert "simulated disk" in lacks
-    assert told["next"][1].startswith(f"sudo ACIDTEST_HOME={tmp_path / 'empty'} ")
-    assert " powercut power-cut.toml --out results/power-cut" in told["next"][1]
+    assert answer["next"][1].startswith(f"sudo ACIDTEST_HOME={tmp_path / 'empty'} ")
+    assert " powercut power-cut.toml --out results/power-cut" in answer["next"][1]
     shown = init("--question", "power-cut", "--engine", "firebird-5.0", "--yes", "--force").stdout
     assert "Not yet here: firebird-5.0: is not installed\n  → acidtest engines install firebird-5.0" in shown
 
@@ -277,8 +277,8 @@ def test_who_leaves_the_dialogue_finds_nothing_written(terminal: Callable[..., T
     asked.answer("On which storage", key)
     assert asked.end() == 130, asked.shown
     name = {b"\x03": "Ctrl-C", b"\x04": "Ctrl-D"}[key]
-    said = f"acidtest: stopped by {name}; nothing was written, and the same command begins anew: acidtest init --question growth"
-    assert said in asked.shown
+    text = f"acidtest: stopped by {name}; nothing was written, and the same command begins anew: acidtest init --question growth"
+    assert text in asked.shown
     assert "Traceback" not in asked.shown
     assert list(Path().iterdir()) == []
 
@@ -363,12 +363,12 @@ def test_levels_at_which_the_database_may_break_are_left_out_if_asked(whole: tup
 
 def test_what_was_written_runs_as_planned(acidtest: Run) -> None:
     done = init("--question", "durability", "--engine", "sqlite", "--storage", ".", "--time", "12s", "--json")
-    told = json.loads(done.stdout)
-    assert told["doubts"]
-    assert told["next"][1] == "acidtest run durability.toml --out results/durability"
-    ran = acidtest(*told["next"][1].split()[1:], code=0)
+    answer = json.loads(done.stdout)
+    assert answer["doubts"]
+    assert answer["next"][1] == "acidtest run durability.toml --out results/durability"
+    ran = acidtest(*answer["next"][1].split()[1:], code=0)
     recordings = journal_lines(Path("results/durability"))
-    assert len(recordings) == told["cells"]
+    assert len(recordings) == answer["cells"]
     assert {recording["status"] for recording in recordings} == {"done"}
     assert "What a durability level costs on sqlite" in ran.stdout
 

@@ -75,9 +75,9 @@ def test_a_run_whose_output_is_lost_ends_in_one_line_and_keeps_what_it_measured(
         assert lab.stdout.readline()
     lab.stdout.close()
     assert lab.stderr is not None
-    said = lab.stderr.read().decode()
+    text = lab.stderr.read().decode()
     assert lab.wait(timeout=300) == 128 + signal.SIGPIPE
-    assert said == f"acidtest: nobody reads the output any more; {GOES_ON} {file} --out {out}\n"
+    assert text == f"acidtest: nobody reads the output any more; {GOES_ON} {file} --out {out}\n"
     assert has_released_everything(tmp_path)
     held = journal_lines(out)
     assert len(held) >= 2

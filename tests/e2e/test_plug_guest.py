@@ -68,9 +68,9 @@ def test_a_guest_loses_with_its_power_what_it_has_not_flushed(acidtest: Run, por
         assert (twice.returncode, f"{NAME}: is on" in twice.stderr) == (2, True), twice.stderr
         for turn in ("off", "on"):
             acidtest("plug", "guest", turn, NAME, code=0)
-        while len(boots := re.findall(r"at boot (\S+): (.*)\n", said := console.read_text())) < 2:
+        while len(boots := re.findall(r"at boot (\S+): (.*)\n", text := console.read_text())) < 2:
             with guest.opened(NAME) as on:
-                assert on.pid is not None, said
+                assert on.pid is not None, text
             time.sleep(0.1)
     finally:
         removed = acidtest("plug", "guest", "remove", NAME)
@@ -79,7 +79,7 @@ def test_a_guest_loses_with_its_power_what_it_has_not_flushed(acidtest: Run, por
     assert first != second
     assert nothing.split() == []
     flushed, written = map(int, kept_lines.split())
-    before = said.partition(f"at boot {second}")[0]
+    before = text.partition(f"at boot {second}")[0]
     told = {what: int(re.findall(rf"{what} (\d+)\r?\n", before)[-1]) for what in ("flushed", "wrote")}
     assert flushed >= told["flushed"] >= 5
     assert 1 <= written < told["wrote"]

@@ -32,16 +32,16 @@ filesystem = "ext4"
 )
 def test_a_shipped_program_keeps_its_word_at_its_durable_level(powercut: Cut, tmp_path: Path, file: Path) -> None:
     durable, fast = tomllib.loads(file.read_text())["program"]["durability"]
-    told = powercut(file, tmp_path / "out", "--quick", "--cuts", str(times(1, 2)))
-    verdicts = {combination["levels"]["durability"]: combination["verdict"] for combination in told["combinations"]}
-    reasons = [cut["cut"] and cut["cut"]["reasons"] for cut in told["cuts"]]
-    assert {cut["status"] for cut in told["cuts"]} == {"done"}, [cut["reason"] for cut in told["cuts"]]
+    result = powercut(file, tmp_path / "out", "--quick", "--cuts", str(times(1, 2)))
+    verdicts = {combination["levels"]["durability"]: combination["verdict"] for combination in result["combinations"]}
+    reasons = [cut["cut"] and cut["cut"]["reasons"] for cut in result["cuts"]]
+    assert {cut["status"] for cut in result["cuts"]} == {"done"}, [cut["reason"] for cut in result["cuts"]]
     assert verdicts[durable] == "survived", reasons
     assert verdicts[fast] in ("survived", "lost"), reasons  # what is in flight then may have been written
-    assert told["losses"]["unannounced"] == 0, reasons
+    assert result["losses"]["unannounced"] == 0, reasons
     if file.stem == "shell-file":  # nothing writes within its moments what nobody flushes
         assert verdicts[fast] == "lost"
-    for cut in told["cuts"]:
+    for cut in result["cuts"]:
         checks = cut["cut"]["checks"]
         assert checks["check-notices-an-empty-disk"] == checks["check-notices-a-planted-loss"] == "survived"
         assert cut["cut"]["fate"]["acknowledged"] > 0
@@ -53,8 +53,8 @@ def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Run, powercu
     file, outside, out = tmp_path / "faults.toml", tmp_path / "outside", tmp_path / "out"
     outside.mkdir()
     file.write_text(FAULTS.replace("@OUTSIDE@", str(outside)))
-    told = powercut(file, out, "--cuts", "1", code=3)
-    cuts = {cut["cell"].split("/")[2].partition("#")[0]: cut for cut in told["cuts"]}
+    result = powercut(file, out, "--cuts", "1", code=3)
+    cuts = {cut["cell"].split("/")[2].partition("#")[0]: cut for cut in result["cuts"]}
     verdicts = {level: cut["cut"]["verdict"] for level, cut in cuts.items() if cut["status"] == "done"}
     assert verdicts == {
         "sound": "survived", "grouped": "survived", "buffered": "unknown", "credulous": "unknown", "elsewhere": "unknown", "unhelpful": "unknown",
@@ -81,18 +81,18 @@ def test_crash_states_of_a_program(powercut: Cut, tmp_path: Path) -> None:
     file = tmp_path / "faults.toml"
     text = FAULTS.replace("@OUTSIDE@", str(tmp_path)).replace('"disk"', '"disk"\ndisk_failure = "crash-states"')
     file.write_text(f'{text}disk_states = 4\n[factors]\ndurability = ["sound", "buffered", "unflushed"]\n')
-    told = powercut(file, tmp_path / "out", "--cuts", "1", code=None)
+    result = powercut(file, tmp_path / "out", "--cuts", "1", code=None)
     found = {
         combination["levels"]["durability"]: (combination["verdict"], combination["crash_states"])
-        for combination in told["combinations"]
+        for combination in result["combinations"]
     }
     assert found["sound"] == ("survived", 4)
     assert found["buffered"][0] != "survived"
     assert found["unflushed"][0] == "lost"
-    planted = told["controls"]["check-notices-a-planted-loss"]
+    planted = result["controls"]["check-notices-a-planted-loss"]
     assert planted["held"] == planted["of"] >= 2  # of the shortest state that is not survived nothing may be asked
     (lost,) = (
-        cut["cut"]["files"] for cut in told["cuts"] if cut["cut"]["verdict"] == "lost" and "unflushed" in cut["cell"]
+        cut["cut"]["files"] for cut in result["cuts"] if cut["cut"]["verdict"] == "lost" and "unflushed" in cut["cell"]
     )
     assert lost["than"] == "load"
     assert "data/file" in lost["missing"] | lost["shorter"]

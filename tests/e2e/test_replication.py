@@ -39,18 +39,18 @@ def test_an_asynchronous_standby_lacks_what_was_acknowledged_and_a_synchronous_o
 ) -> None:
     file, out = tmp_path / "replicated.toml", tmp_path / "out"
     file.write_text(REPLICATED)
-    told = powercut(file, out)  # all that is lost is announced
-    cuts = {(c["levels"]["place.replication"], c["levels"]["place.disk_failure"]): c for c in told["combinations"]}
+    result = powercut(file, out)  # all that is lost is announced
+    cuts = {(c["levels"]["place.replication"], c["levels"]["place.disk_failure"]): c for c in result["combinations"]}
     assert {key: cut["verdict"] for key, cut in cuts.items()} == {
         ("none", "lost-disk"): "lost", ("asynchronous", "lost-link"): "lost", ("synchronous", "lost-link"): "survived",
     }  # fmt: skip
-    rows = {row["replication"]: row["failures"] for row in told["replication"]}
+    rows = {row["replication"]: row["failures"] for row in result["replication"]}
     assert rows["none"]["lost-disk"]["lost_commits"] == [cuts["none", "lost-disk"]["commits_acknowledged"]]
     without_link = rows["asynchronous"]["lost-link"]
     assert without_link["lost_commits"][0] > 0
     assert without_link["lost_ms"][0] > 1000  # the link was down for longer than that
     assert rows["synchronous"]["lost-link"]["looked_on"] == "replica"
-    seen = {cut["cell"]: cut["cut"]["replication"] for cut in told["cuts"]}
+    seen = {cut["cell"]: cut["cut"]["replication"] for cut in result["cuts"]}
     synchronous = seen["numbered/postgresql-15/drive/synchronous/lost-link#1"]
     assert synchronous["seen"] == "pg_stat_replication: state streaming, sync_state sync; synchronous_commit on"
     assert synchronous["after_link"] == "hung"

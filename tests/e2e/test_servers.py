@@ -193,8 +193,8 @@ def test_a_server_by_url_is_encrypted_and_verified_or_refused(acidtest, tmp_path
     other = tls.make(tmp_path / "other", "127.0.0.1").ca
     file = experiment(tmp_path, f"{encrypted.url()}?{mode}={verified}&{ca}={other}")
     ran = acidtest("run", file, "--out", tmp_path / "not", code=2)
-    said = f"servers.mine: TLS: the server's certificate is not signed by a CA of {other}"
-    assert said in " ".join(ran.stderr.split()), ran.stderr
+    text = f"servers.mine: TLS: the server's certificate is not signed by a CA of {other}"
+    assert text in " ".join(ran.stderr.split()), ran.stderr
     assert len(ran.stderr.splitlines()) == 2
     assert encrypted.password not in ran.stderr
 

@@ -66,6 +66,6 @@ def test_what_was_asked_for_is_in_the_journal_and_in_the_report(acidtest, tmp_pa
     assert rows["beside"]["sleeping_sessions"]["in_transaction"] is True
     page = (out / "report.html").read_text()
     assert all(text in page for text in ("Classes of terminals", "10 to 30 arrivals/s", "2 sleeping sessions"))
-    told = acidtest("report", out)
-    assert "Stages" in told.stdout
-    assert "2 sleeping sessions" in told.stdout
+    result = acidtest("report", out)
+    assert "Stages" in result.stdout
+    assert "2 sleeping sessions" in result.stdout

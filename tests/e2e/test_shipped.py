@@ -148,14 +148,14 @@ def run(acidtest: Run, command: str, file: Path, journal: Path) -> list[dict[str
     """The recordings of a run or a search."""
     ran = acidtest(command, file, "--quick", "--out", journal.parent, "--json")
     assert ran.returncode in (0, 1), ran.stderr + ran.stdout  # findings are right: all is too short here
-    told = json.loads(ran.stdout)
-    assert told["searches" if command == "search" else "rows"], told
+    answer = json.loads(ran.stdout)
+    assert answer["searches" if command == "search" else "rows"], answer
     lines = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
     return [line for line in lines if line["kind"] == "recording"]
 
 
 def struck_nothing(cut: dict[str, Any]) -> bool:
-    """A fault that is drawn by lot need not meet one of so few requests: then nothing is known, and it is said why."""
+    """A fault that is drawn at random need not meet one of so few requests: then nothing is known, and it is said why."""
     why = cut["storage"]["why"] if cut["storage"] else ""
     return "did not strike" in why or "never read again" in why
 

@@ -35,8 +35,8 @@ def test_each_combination_is_shown(acidtest, experiment, tmp_path: Path, monkeyp
 def test_json_for_programs(acidtest, experiment, tmp_path: Path) -> None:
     file = experiment(engine='["sqlite", "firebird-5.0"]', count=20)
     ran = acidtest("trace", file, "--engine", "firebird-5.0", "--json", "--out", tmp_path / "out", code=0)
-    told = json.loads(ran.stdout)
-    (cell,) = told["cells"]
+    answer = json.loads(ran.stdout)
+    (cell,) = answer["cells"]
     assert cell["engine"]["id"] == "firebird-5.0"
     assert cell["calls"]["commits"] == 20
     assert any(

@@ -34,9 +34,9 @@ def test_dm_crypt_on_a_drive_that_keeps_its_word_and_on_one_that_lies(acidtest: 
     refused = acidtest("run", file, "--out", out)
     assert (refused.returncode, "no speed is told of them" in refused.stderr) == (2, True), refused.stderr
     done = acidtest("powercut", file, "--out", out, "--json", code=0)
-    told = json.loads(done.stdout)
+    answer = json.loads(done.stdout)
     assert {path.name for path in out.iterdir()} == {"cuts.jsonl", "report.html"}
-    rows = {row["levels"]["drive"]: row for row in told["combinations"]}
+    rows = {row["levels"]["drive"]: row for row in answer["combinations"]}
     assert {name: (row["verdict"], row["unknown"]) for name, row in rows.items()} == {
         "honest": ("survived", 0),
         "lying": ("lost", 0),
@@ -45,7 +45,7 @@ def test_dm_crypt_on_a_drive_that_keeps_its_word_and_on_one_that_lies(acidtest: 
     assert rows["honest"]["commits_acknowledged"] >= CUTS
     for row in rows.values():  # emulated: nothing that takes time is told
         assert [row[key] for key in ("commits_per_s", "filesystem_recovery_s", "engine_recovery_s")] == [None] * 3
-    assert "speed, and how long recovery takes" in {one["what"] for one in told["not_checked"]}
+    assert "speed, and how long recovery takes" in {one["what"] for one in answer["not_checked"]}
     recordings = [json.loads(line) for line in (out / "cuts.jsonl").read_text().splitlines()[1:]]
     for recording in recordings:
         place = recording["place"]

@@ -79,7 +79,7 @@ def test_what_is_not_there_is_refused_by_its_key(tmp_path: Path) -> None:
     text = refused("postgresql", tmp_path / "absent")
     assert text == (
         f"my.toml: engines.mine.path: {tmp_path}/absent: No such file or directory: "
-        "mend the path, which begins at the working directory"
+        "correct the path, which begins at the working directory"
     )
     for product, lacks in [
         ("postgresql", "bin/postgres"), ("mysql", "bin/mysqld"), ("mariadb", "bin/mariadbd"),

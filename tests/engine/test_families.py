@@ -26,7 +26,7 @@ AT_HOME = {
     "audit/stores.py": "what each store promises of a write by default, and by what it is set otherwise",
     "audit/own_journal.py": "which importer reads an engine's log; a log that none reads says nothing",
     "audit/log_lines.py": "what the lines of each engine's log begin with, and what they tell",
-    "audit/measured_sides.py": "tools that measure one engine alone, and forks whose results nobody tells apart",
+    "audit/measured_sides.py": "tools that measure one engine alone, and forks whose results nobody distinguishes",
     "workload/folder.py": "what files of one engine alone carry in their names, and the rig's word for it",
     "conductor/imported_settings.py": "settings whose names in a configuration share nothing with ours",
     "audit/rules": "rules about one engine's settings",

@@ -27,8 +27,8 @@ struct.pack_into("<I", HEADER, 68, 500)
 
 def test_a_real_program_needs_what_readelf_says() -> None:
     found = elf.parse(PYTHON)
-    said = subprocess.run(["readelf", "-d", sys.executable], capture_output=True, text=True, check=True).stdout
-    assert [line.partition("[")[2].rstrip("]") for line in said.splitlines() if "(NEEDED)" in line] == list(
+    output = subprocess.run(["readelf", "-d", sys.executable], capture_output=True, text=True, check=True).stdout
+    assert [line.partition("[")[2].rstrip("]") for line in output.splitlines() if "(NEEDED)" in line] == list(
         found.needed
     )
     assert found.bits == 64

@@ -87,9 +87,9 @@ def innodb(engine: Engine, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.M
     grants = "grant select on mysql.* to 'acidtest'@'%s';\ngrant process on *.* to 'acidtest'@'%s';\n"
 
     def introduction(self: Any) -> str:
-        said = str(introduce(self))
-        hosts = dict.fromkeys(re.findall(r"'acidtest'@'([^']+)'", said))
-        return said + "".join(grants % (host, host) for host in hosts)
+        text = str(introduce(self))
+        hosts = dict.fromkeys(re.findall(r"'acidtest'@'([^']+)'", text))
+        return text + "".join(grants % (host, host) for host in hosts)
 
     monkeypatch.setattr(made, "_introduction", introduction)
     yield from own(engine, tmp_path / "own", ledger, "mysql", MYSQL_DUMP)
@@ -276,5 +276,5 @@ def test_what_is_wrong_with_a_server_is_told_without_the_password(engine: Engine
     ):
         with pytest.raises((BadInput, CellFailed)) as told:
             seen(url)
-        said = f"{told.value.message} {told.value.remedy}"
-        assert "Seco" not in said and "hand" not in said and "\n" not in told.value.message
+        text = f"{told.value.message} {told.value.remedy}"
+        assert "Seco" not in text and "hand" not in text and "\n" not in told.value.message

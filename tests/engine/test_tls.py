@@ -112,8 +112,8 @@ def test_a_certificate_of_another_host_is_refused(
     monkeypatch.setattr(tls, "make", lambda directory, host: make(directory, "127.0.0.2"))
     instance = adopt(**ENCRYPTED)
     instance.start(ledger)
-    said = "TLS: the server's certificate is made out to 127.0.0.2, localhost, not to 127.0.0.1"
-    assert refused(instance, ledger) == said
+    text = "TLS: the server's certificate is made out to 127.0.0.2, localhost, not to 127.0.0.1"
+    assert refused(instance, ledger) == text
     assert opened(instance, ledger, host="localhost")["tls"] == ("true", True)
 
 

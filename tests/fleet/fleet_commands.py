@@ -61,7 +61,7 @@ class Command:
 def cells(out: Path) -> Counter[str]:
     """How often each cell is in the journal."""
     lines = (out / "journal.jsonl").read_text().splitlines()[1:]
-    return Counter(told["cell"] for line in lines if (told := json.loads(line))["kind"] == "recording")
+    return Counter(answer["cell"] for line in lines if (answer := json.loads(line))["kind"] == "recording")
 
 
 def each_once(out: Path, count: int = CELLS) -> None:

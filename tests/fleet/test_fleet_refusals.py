@@ -39,10 +39,10 @@ def refused(
     def run(more: str = "", **tables: str) -> list[str]:
         fleet = hands.fleet(tmp_path / "fleet.toml", more, **tables)
         assert command("run", experiment, "--fleet", fleet, "--out", tmp_path / "out") in (2, 4)
-        told = "".join(capsys.readouterr())
+        text = "".join(capsys.readouterr())
         assert not (tmp_path / "out").exists() or not (tmp_path / "out" / "journal.jsonl").read_text().count("\n") > 1
         assert not [one for machine in hands.machines for one in machine.left()]
-        return told.splitlines()
+        return text.splitlines()
 
     return run
 
@@ -187,6 +187,6 @@ def test_a_held_out_size_is_foretold_on_one_machine(experiment: Path, refused: R
         'name = "g"\nrepetitions = 1\nengine = "sqlite"\ndurability = "os"\n[growth]\nsizes = ["10 MB"]\n'
         'held_out = ["20 MB"]\n[workload.tpcc]\nduration_s = 1\n'
     )
-    told = " ".join(refused())
-    assert "growth.held_out: a held-out size is foretold on the machine that measures the others" in told
-    assert "run without --fleet" in told
+    text = " ".join(refused())
+    assert "growth.held_out: a held-out size is predicted on the machine that measures the others" in text
+    assert "run without --fleet" in text

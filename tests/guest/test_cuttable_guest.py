@@ -160,7 +160,7 @@ def test_a_checking_program_may_run_elsewhere() -> None:
         return 4, "Pass 1: Checking\n  Inode 12 is wrong\n"
 
     assert fsck.look("ext4", Path("/dev/vda"), run) == ("errors", "Inode 12 is wrong")
-    assert not fsck.mend("ext4", Path("/dev/vda"), run)[0]
+    assert not fsck.repair("ext4", Path("/dev/vda"), run)[0]
     assert [command[-1] for command in asked] == ["/dev/vda", "/dev/vda"]
 
 

@@ -27,7 +27,7 @@ ALLOWED = {
     "cli/disk.py": "what is made on a disk for which no file system is named",
     "audit/importers/containers.py": "what compose files and manifests call a mount of memory",
     "audit/importers/server_commands.py": "what docker run calls a mount of memory",
-    "audit/rules/durability.py": "the file system that mends torn pages by itself",
+    "audit/rules/durability.py": "the file system that repairs torn pages by itself",
     "audit/rules/in_memory.py": "what texts and manuals call a mount of memory",
     "doubts/rules/storage.py": "a manual page, tmpfs(5), is the source of a rule",
 }
@@ -68,15 +68,15 @@ def test_an_entry_is_whole(name: str) -> None:
     assert set(table.without_flushes) <= filesystems.WITHOUT_FLUSHES
     if (check := table.check) is not None:
         assert not set(check.clean) & set(check.errors)
-        assert bool(check.mend) == bool(check.mended)
-        assert not check.before_mount or check.mend
+        assert bool(check.repair) == bool(check.repaired)
+        assert not check.before_mount or check.repair
     assert fsck.checked_before_mount(name) is (check is not None and check.before_mount)
 
 
 def test_one_that_no_program_checks_is_not_called_clean(tmp_path: Path) -> None:
     said, words = fsck.look("unheard-of", tmp_path)
     assert (said, words) == ("unknown", "there is no program here that checks unheard-of")
-    assert fsck.mend("unheard-of", tmp_path) == (False, "")
+    assert fsck.repair("unheard-of", tmp_path) == (False, "")
     assert not fsck.checked_before_mount("unheard-of")
 
 
@@ -99,7 +99,7 @@ Filesystem is clean.
         ran.append(list(command))
         return 0, printed
 
-    assert fsck.mend("jfs", Path("/dev/vda"), run) == (
+    assert fsck.repair("jfs", Path("/dev/vda"), run) == (
         True,
         "LOGREDO:  Invalid RedoPage record at 0x00d8f8. / logredo failed (rc=-274).  fsck continuing. / Filesystem is clean.",
     )

@@ -127,7 +127,7 @@ def test_whatever_the_time_it_is_kept_or_the_least_is_named(data: st.DataObject)
 def test_every_comparison_can_come_to_a_verdict(
     question: str, words: tuple[str, ...], storage: str, seconds: float
 ) -> None:
-    """Rates that differ clearly are told apart by as many repetitions as were planned, and were needed."""
+    """Rates that differ clearly are distinguished by as many repetitions as were planned, and were needed."""
     plan = fitted(question, answers(*words, storage=storage, seconds=seconds)).plan
     assert "cannot tell" not in verdicts(plan, plan.experiment.repetitions)
     needed = repetitions_for_verdicts(plan)

@@ -100,10 +100,11 @@ def test_report_puts_two_journals_together(tmp_path: Path) -> None:
     run, cuts = priced()
     stored(run, tmp_path / "journal.jsonl")
     stored(cuts, tmp_path / "cuts.jsonl")
-    told = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
-    assert told.exit_code == 0, told.output
+    result = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
+    assert result.exit_code == 0, result.output
     assert [
-        (cost["verdict"], cost["flushes_per_commit"], cost["cuts"]) for cost in json.loads(told.stdout)["commit_costs"]
+        (cost["verdict"], cost["flushes_per_commit"], cost["cuts"])
+        for cost in json.loads(result.stdout)["commit_costs"]
     ] == [
         (None, 0, 0),
         ("survived", 2, 3),

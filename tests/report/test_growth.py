@@ -195,9 +195,9 @@ def test_a_page_of_other_experiments_says_nothing_of_growth(tmp_path: Path, stud
 def test_the_command_takes_sizes_to_predict(tmp_path: Path) -> None:
     file = tmp_path / "journal.jsonl"
     stored(growing(engines=("sqlite",), repetitions=1), file)
-    told = CliRunner().invoke(app, ["report", str(tmp_path), "--predict", "1GB", "--predict", "1.5 GB", "--json"])
-    assert told.exit_code == 0, told.output
-    (series,) = json.loads(told.stdout)["growth"][0]["series"]
+    result = CliRunner().invoke(app, ["report", str(tmp_path), "--predict", "1GB", "--predict", "1.5 GB", "--json"])
+    assert result.exit_code == 0, result.output
+    (series,) = json.loads(result.stdout)["growth"][0]["series"]
     assert [prediction["bytes"] for prediction in series["answer"]["predictions"]] == [10**9, 1_500_000_000]
     assert "At 1.5 GB expect" in (tmp_path / "report.html").read_text()
     alike = CliRunner().invoke(app, ["growth", str(tmp_path), "--predict", "1GB", "--predict", "1.5 GB", "--json"])

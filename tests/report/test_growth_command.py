@@ -31,8 +31,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
         with pytest.raises(SystemExit) as left:
             main()
         code = left.value.code
-        said = capsys.readouterr()
-        return (code if isinstance(code, int) else 0), said.out, said.err
+        output = capsys.readouterr()
+        return (code if isinstance(code, int) else 0), output.out, output.err
 
     return called
 

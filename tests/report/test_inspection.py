@@ -81,12 +81,12 @@ def test_names_of_other_people_are_neither_markup_nor_control_codes() -> None:
 
 
 def test_json_has_the_figures_and_what_is_unusual() -> None:
-    told = json.loads(json.dumps(as_json(WHOLE)))
-    assert len(told["statistics"]["tables"]) == 25
-    assert {one["name"] for one in told["unusual"]} >= {"forced-writes-off", "transaction-stays-open", "index-deep"}
-    assert set(told["unusual"][0]) == {"name", "severity", "says", "threshold", "do", "source", "evidence"}
+    answer = json.loads(json.dumps(as_json(WHOLE)))
+    assert len(answer["statistics"]["tables"]) == 25
+    assert {one["name"] for one in answer["unusual"]} >= {"forced-writes-off", "transaction-stays-open", "index-deep"}
+    assert set(answer["unusual"][0]) == {"name", "severity", "says", "threshold", "do", "source", "evidence"}
     assert (
-        Inspected.model_validate({key: value for key, value in told.items() if key != "unusual"}).facts == WHOLE.facts
+        Inspected.model_validate({key: value for key, value in answer.items() if key != "unusual"}).facts == WHOLE.facts
     )
 
 

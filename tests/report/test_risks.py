@@ -99,8 +99,8 @@ def test_what_is_not_known_is_said_to_be() -> None:
 
 def test_programs_get_the_risk_its_cuts_and_what_was_not_checked(studied: Results) -> None:
     run, cuts = priced()
-    told = json.loads(json.dumps(results(run, cuts=cuts).as_json()))
-    weak, strong = told["risks"]
+    answer = json.loads(json.dumps(results(run, cuts=cuts).as_json()))
+    weak, strong = answer["risks"]
     assert (weak["durability"], weak["engines"], weak["power_cuts"]) == ("none", ["sqlite"], None)
     assert weak["may"] == {
         "lost": "commits",
@@ -110,7 +110,7 @@ def test_programs_get_the_risk_its_cuts_and_what_was_not_checked(studied: Result
     }
     assert strong["power_cuts"] == {"made": 3, "survived": 3, "lost": 0, "unknown": 0}
     assert strong["may"]["lost"] is None
-    assert {"what": "clients in each other's way", "why": "there was one terminal"} in told["not_checked"]
+    assert {"what": "clients in each other's way", "why": "there was one terminal"} in answer["not_checked"]
     assert [fault["engines"] for fault in studied.as_json()["known_faults"]] == [["firebird-4.0", "firebird-5.0"]]
     assert as_json(cuts)["not_checked"][0]["what"] == "other moments"
 

@@ -109,10 +109,10 @@ def test_arrivals_without_an_answer_have_no_figure(searched: Journal) -> None:
 
 def test_the_answer_is_told_in_words(searched: Journal) -> None:
     found = results(searched)
-    told = " ".join(sentences(found.lines[0]))
-    assert "a second hold p99 < 20 ms in all 5 fresh runs (p99 " in told
-    assert "does not hold: p99 was " in told
-    assert "The knee lies near " in told
+    text = " ".join(sentences(found.lines[0]))
+    assert "a second hold p99 < 20 ms in all 5 fresh runs (p99 " in text
+    assert "does not hold: p99 was " in text
+    assert "The knee lies near " in text
     assert answers(found)[0].startswith("Highest of all: firebird-5.0 with ")
 
 
@@ -135,9 +135,9 @@ def test_a_rate_that_does_not_hold_below_one_that_does_is_said_and_then_no_knee(
     experiment = {"search": SPEC, "repetitions": 5}
     taken = runs("sqlite", Moody((450, 550), times), Asked.of(experiment))
     (line,) = results(factory.journal(taken, **experiment)).lines
-    told = " ".join(sentences(line))
-    assert said in told
-    assert ("The knee lies near" in told) == (times == 1) == (line.search.knee() is not None)
+    text = " ".join(sentences(line))
+    assert said in text
+    assert ("The knee lies near" in text) == (times == 1) == (line.search.knee() is not None)
 
 
 class Busy(Server):

@@ -8,7 +8,7 @@ import pytest
 
 from acidtest.journal.models import TracedStatement, TracedStatements
 from acidtest.report.calls import as_json
-from acidtest.report.statements import SHOWN, print_statements, said
+from acidtest.report.statements import SHOWN, print_statements, trace_summary
 from factory import recording
 from terminals import printed
 
@@ -55,13 +55,13 @@ def test_each_statement_is_one_row_in_figures_of_each_time() -> None:
 def test_what_is_missing_makes_every_figure_a_lower_bound(changes: dict[str, int], words: str) -> None:
     found = traced(statement(**COMMIT), **changes)
     assert found.lost
-    assert words in said(found)
-    assert "every figure is a lower bound" in said(found)
+    assert words in trace_summary(found)
+    assert "every figure is a lower bound" in trace_summary(found)
 
 
 def test_an_engine_that_did_not_trace_says_why() -> None:
     found = traced(not_traced="There are no trace plugins loaded", records=0, commits=0)
-    assert said(found) == "Statements were not traced: There are no trace plugins loaded."
+    assert trace_summary(found) == "Statements were not traced: There are no trace plugins loaded."
     assert "ms" not in shown(found)
 
 

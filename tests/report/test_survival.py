@@ -92,9 +92,9 @@ def test_cuts_before_which_nothing_reached_the_disk_say_that_they_cannot_show_da
     cuts: list[Cut], told: bool
 ) -> None:
     held = journal([recording(repetition=n, cut=cut) for n, cut in enumerate(cuts, start=1)])
-    said = "every acknowledged commit was lost, and what is left is whole"
-    assert (said in shown(held)) == told
-    assert any(said in note for note in page_tables(held)["verdicts"].conclusions) == told
+    text = "every acknowledged commit was lost, and what is left is whole"
+    assert (text in shown(held)) == told
+    assert any(text in note for note in page_tables(held)["verdicts"].conclusions) == told
 
 
 def test_crash_states_have_no_speed() -> None:
@@ -390,12 +390,12 @@ def test_a_cut_without_any_speed_still_has_a_page(tmp_path: Path) -> None:
 
 def test_report_writes_the_page(tmp_path: Path) -> None:
     stored(cut_off(), tmp_path / "cuts.jsonl")
-    told = CliRunner().invoke(app, ["report", str(tmp_path)])
-    assert told.exit_code == 0
-    assert f"Page: {tmp_path / 'report.html'}" in told.stdout
+    result = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert result.exit_code == 0
+    assert f"Page: {tmp_path / 'report.html'}" in result.stdout
     (tmp_path / "report.html").unlink()
-    told = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
-    assert [row["verdict"] for row in json.loads(told.stdout)["combinations"]] == [
+    result = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
+    assert [row["verdict"] for row in json.loads(result.stdout)["combinations"]] == [
         "lost", "survived", "unknown", "unknown",
     ]  # fmt: skip
     assert (tmp_path / "report.html").exists()

@@ -109,15 +109,15 @@ def test_the_base_is_100_and_every_other_row_relative_to_it(found: Results) -> N
 
 
 def test_json_holds_what_the_table_shows(found: Results) -> None:
-    told = json.loads(json.dumps(found.as_json()))
-    assert len(told["rows"]) == sum(len(table.lines) for table in found.tables)
-    row = next(r for r in told["rows"] if r["is_base"] and r["workload"] == "commits")
+    answer = json.loads(json.dumps(found.as_json()))
+    assert len(answer["rows"]) == sum(len(table.lines) for table in found.tables)
+    row = next(r for r in answer["rows"] if r["is_base"] and r["workload"] == "commits")
     assert row["levels"] == {"workload": "commits", "engine": "sqlite", "durability": "drive"}
     assert row["goodput_per_s"]["n"] == len(row["samples_per_s"]) == 5
     assert row["throughput_per_s"] >= row["goodput_per_s"]["median"] > 0
     assert row["latency_ms"]["p50"] > 0
-    assert {r["cell"] for r in told["invalid"] + told["failed"]} == {r.cell for r in found.bad}
-    numbers = [finding["number"] for finding in told["findings"]]
+    assert {r["cell"] for r in answer["invalid"] + answer["failed"]} == {r.cell for r in found.bad}
+    numbers = [finding["number"] for finding in answer["findings"]]
     assert numbers == [*range(1, len(found.findings) + 1), *[None] * len(found.overall)]
 
 

@@ -134,7 +134,7 @@ def test_what_cannot_be_replayed_is_counted_with_its_lines(tmp_path: Path) -> No
         logged.FILES: 1,
         logged.LISTENS: 1,
         logged.WITHOUT_PARAMETERS: 1,
-        "a fetch from a portal, whose beginning the log does not tell apart": 1,
+        "a fetch from a portal, whose beginning the log does not distinguish": 1,
         "a function that was called by the fast path: the log has no arguments": 1,
         logged.WHOLE_SERVER: 1,
         "a parameter ends in ..., as one does that the log has cut short": 1,

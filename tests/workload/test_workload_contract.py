@@ -66,8 +66,8 @@ def test_each_of_its_conditions_is_told_in_words(spec: type[WorkloadSpec]) -> No
     names = set(smallest(spec).conditions())
     assert names <= spec.CONDITIONS.keys() or not spec.CONDITIONS
     for name in names - spec.CONDITIONS.keys():
-        told = f'"{name}"' if " " in name else name
-        assert workload.broken(Condition(name=name, holds=False, detail="1 rows")) == f"{told} does not hold: 1 row"
+        text = f'"{name}"' if " " in name else name
+        assert workload.broken(Condition(name=name, holds=False, detail="1 rows")) == f"{text} does not hold: 1 row"
     for name, words in spec.CONDITIONS.items():
         assert "_" not in words.replace("numbered_", "")
         assert words[0].islower()

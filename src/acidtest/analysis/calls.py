@@ -119,7 +119,7 @@ def joined(typical: TypicalCommit, device: Iterable[tuple[int, str, int | None, 
 
 @dataclass(frozen=True)
 class CommitCalls:
-    """What one commit asks for: medians of its commits, averages where calls cannot be told apart by commit."""
+    """What one commit asks for: medians of its commits, averages where calls cannot be distinguished by commit."""
 
     commits: int  # that were seen
     writes: float

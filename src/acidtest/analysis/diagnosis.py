@@ -355,8 +355,8 @@ def _made_to_wait(figures: Figures, one: Waited, found: Bottleneck) -> Bottlenec
     then = _flush(alone, share, were_counted=were_counted)
     bottleneck = {"likely": "likely is", "unlikely": "is unlikely to be"}.get(then.standing, "may or may not be")
     says = f"{found.says} {one.says(figures.durably)} The drive's flush then {bottleneck} the bottleneck. {then.says}"
-    said = (*found.figures[1:], *(f"{one.durable.configuration}: {figure}" for figure in then.figures))
-    return replace(found, says=says, figures=said, source=then.source, remedy=then.remedy)
+    lines = (*found.figures[1:], *(f"{one.durable.configuration}: {figure}" for figure in then.figures))
+    return replace(found, says=says, figures=lines, source=then.source, remedy=then.remedy)
 
 
 def _apart(ran: Ran) -> Iterator[str]:
@@ -374,7 +374,7 @@ def _processor(figures: Figures) -> Bottleneck:
     name: Name = "the processor"
     if (seen := figures.processor) is None:
         return _not_looked(name, figures)
-    said = (
+    lines = (
         f"one of its processors compresses {seen.deflate_mb_per_s:.0f} MB a second (zlib)",
         f"of their time the host took {seen.stolen:.1%} (steal)",
     )
@@ -382,10 +382,10 @@ def _processor(figures: Figures) -> Bottleneck:
     if seen.stolen >= STOLEN_POSSIBLE:
         says = f"The host took {seen.stolen:.0%} of the processors' time: whatever runs here waited for it."
         remedy = "Ask whoever runs the host, or measure at another hour and compare (acidtest compare)."
-        return Bottleneck(name, "possible", says, said, threshold, STOLEN_SOURCE, remedy)
+        return Bottleneck(name, "possible", says, lines, threshold, STOLEN_SOURCE, remedy)
     says = "The host took little of it. Whether it is slow shows only beside another machine, or another time."
     remedy = "Keep this with --out, diagnose there too, and run acidtest compare."
-    return Bottleneck(name, "cannot tell", says, said, threshold, STOLEN_SOURCE, remedy)
+    return Bottleneck(name, "cannot tell", says, lines, threshold, STOLEN_SOURCE, remedy)
 
 
 def _each(each: float, *, were_counted: bool) -> str:

@@ -94,10 +94,10 @@ def announced_by(risk: Risk | None, level: str, given_up: str, failure: str) -> 
         return Announcement(given_up, given_up)
     if risk is None:
         return Announcement()
-    said = f"level {level}: {risk.sentence}"
+    text = f"level {level}: {risk.sentence}"
     if failure == KILL or failure in POWER_STAYS:
-        return Announcement(said if risk.lost_when_killed else "", said if risk.breaks_when_killed else "")
-    return Announcement(said if risk.lost else "", said if risk.breaks else "")
+        return Announcement(text if risk.lost_when_killed else "", text if risk.breaks_when_killed else "")
+    return Announcement(text if risk.lost else "", text if risk.breaks else "")
 
 
 def of_failure(failure: str, replication: Replicated | None) -> Announcement | None:

@@ -80,7 +80,7 @@ def together(parts: Sequence[Part]) -> RunResult:
     )
 
 
-def told(parts: Sequence[Shared]) -> AcknowledgedTotals:
+def acknowledged_totals(parts: Sequence[Shared]) -> AcknowledgedTotals:
     """All that the engine acknowledged to any of them."""
     of = [part.told for part in parts]
     units = [one.units for one in of if one.units is not None]

@@ -63,8 +63,8 @@ def print_findings(
         if len(pairs) > LISTED_MAX:
             _dim(console, f"{what}: {len(pairs) - LISTED_MAX:,} more (--json has all)")
     if items := disclosed_of(bench):
-        told = "; ".join(f"{item.what} ({item.how(bench)})" for item in items)
-        console.print(Text("Disclosed: ", style="bold").append(f"{harmless(told)}.", style="not bold dim"))
+        text = "; ".join(f"{item.what} ({item.how(bench)})" for item in items)
+        console.print(Text("Disclosed: ", style="bold").append(f"{harmless(text)}.", style="not bold dim"))
     if bench.unread:
         names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8:,} more" if len(bench.unread) > 8 else "")
         _dim(console, f"not read, of an unknown kind: {names}")
@@ -91,10 +91,10 @@ def in_short(passed: Sequence[Evidence]) -> list[tuple[str, str]]:
             pairs += each(of)
             continue
         where = Counter(one.file.rpartition("/")[0] or "the top directory" for one in of).most_common()
-        told = [f"{many:,} in {directory}" for directory, many in where[:DIRECTORIES_MAX]]
+        lines = [f"{many:,} in {directory}" for directory, many in where[:DIRECTORIES_MAX]]
         if rest := sum(many for _, many in where[DIRECTORIES_MAX:]):
-            told.append(f"{rest:,} elsewhere")
-        pairs.append((counted(len(of), "file"), f"{reason} ({', '.join(told)})"))
+            lines.append(f"{rest:,} elsewhere")
+        pairs.append((counted(len(of), "file"), f"{reason} ({', '.join(lines)})"))
     return pairs
 
 
@@ -117,8 +117,8 @@ def _block(console: Console, of: Sequence[Finding], *, by: int) -> None:
     for finding in of[:FINDINGS_MAX]:
         _indented(console, finding.text, by=by + 2)
         for evidence in finding.evidence[:most]:
-            told = f"{place(evidence)}: {evidence.text}" if evidence.file else evidence.text
-            _indented(console, told, by=by + 4, style="dim")
+            text = f"{place(evidence)}: {evidence.text}" if evidence.file else evidence.text
+            _indented(console, text, by=by + 4, style="dim")
         if len(finding.evidence) > most:
             _indented(console, f"and {len(finding.evidence) - most:,} more (--json has all)", by=by + 4, style="dim")
     if len(of) > FINDINGS_MAX:

@@ -24,7 +24,7 @@ GENERIC = re.compile(
 ANYWHERE = re.compile(r"innodb|myisam|xtradb|rocksdb|myrocks|aria|heap|results?|bench|benchmarks?|tests?|data|run")
 
 
-# Tools that measure one engine alone, and forks whose results nobody tells apart.
+# Tools that measure one engine alone, and forks whose results nobody distinguishes.
 OF_ONE = {"pgbench": "postgresql", "mysqlslap": "mysql", "tpcc-mysql": "mysql", "oltp-emul": "firebird"}
 FORKS = frozenset(("mysql", "mariadb"))
 
@@ -57,7 +57,7 @@ def alternatives(bench: Bench) -> list[list[Side]]:
 
 @once
 def _groups(bench: Bench) -> list[tuple[list[Side], bool]]:
-    """The sides, those together that only their configuration tells apart, and whether they are known to be
+    """The sides, those together that only their configuration distinguishes, and whether they are known to be
     measured."""
     alike: dict[tuple[str | None, str], list[Side]] = defaultdict(list)
     for side in bench.sides:
@@ -153,6 +153,6 @@ def _tokens(side: str) -> Sequence[str]:
 
 
 def _number(side: str) -> str:
-    """A number with a zero before it, by which files of one set are told apart: "01" of "my.cnf.01"."""
+    """A number with a zero before it, by which files of one set are distinguished: "01" of "my.cnf.01"."""
     found = re.findall(r"(?<!\d)0\d{1,3}(?!\d)", PurePosixPath(side).name)
     return found[-1] if found else ""

@@ -25,7 +25,7 @@ OTHERS = frozenset(
 
 
 def by_side(bench: Bench, results: Sequence[Published]) -> Mapping[str, list[Published]]:
-    """The results of each side, by the side's title: of each engine where several are told apart, else of each folder
+    """The results of each side, by the side's title: of each engine where several are distinguished, else of each folder
     that a side has for itself. Results that no side can be told of are left out; fewer than two sides: nothing."""
     by_engine: dict[str, list[Published]] = defaultdict(list)
     for result in results:

@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 from acidtest import __version__
 from acidtest.cli.stop_signals import Stopped, goes_on, handled, left
 from acidtest.cli.streams import abandon, guarded, in_utf8
-from acidtest.errors import AcidtestError, OutputLost, told
+from acidtest.errors import AcidtestError, OutputLost, message_of
 from acidtest.words import harmless
 
 COLLECTED_AFTER = 100_000  # new objects: with Python's 700, collections take a tenth of what the imports take
@@ -117,7 +117,7 @@ def _outcome() -> int:
                 _complain(f"stopped by {stopped.name}; {left()}")
             return stopped.exit_code
         except OSError as error:  # nothing that was foreseen: it is the machine's all the same
-            raise AcidtestError(told(error), f"fix that; {left()}") from None
+            raise AcidtestError(message_of(error), f"fix that; {left()}") from None
     except OutputLost as lost:
         abandon()
         with suppress(OutputLost):  # the other stream may be lost as well

@@ -1,4 +1,4 @@
-"""``acidtest audit``: what makes a benchmark wrong, ours or somebody else's."""
+"""``acidtest audit``: what makes a benchmark wrong, ours or another user's."""
 
 from __future__ import annotations
 

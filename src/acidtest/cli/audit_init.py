@@ -68,7 +68,7 @@ def _varies_said(findings: Sequence[Finding]) -> str:
 
 def _sides(bench: Bench) -> Iterator[Table]:
     for number, side in enumerate(bench.sides):
-        said = (
+        text = (
             "One of those that are compared. Its files are what lies in these files and folders." if not number else ""
         )
         files = _files(side, bench)
@@ -77,7 +77,7 @@ def _sides(bench: Bench) -> Iterator[Table]:
             Line("files", files),
             Line("machine", MACHINE),
         ]
-        yield Table(f"sides.{_key(side.name)}", tuple(line for line in lines if line.value), said)
+        yield Table(f"sides.{_key(side.name)}", tuple(line for line in lines if line.value), text)
 
 
 def _key(name: str) -> str:
@@ -124,7 +124,7 @@ def _claims(bench: Bench) -> Iterator[Table]:
         DeclaredSide(Where(NAME), side.name, side.engine, "", tuple(_files(side, bench))) for side in bench.sides
     )
     known = replace(bench, declared=bench.declared or Declared(Where(NAME), sides=sides))
-    said = "What was published of two sides. These are the ratios of the results: keep what you claim, without its #."
+    text = "What was published of two sides. These are the ratios of the results: keep what you claim, without its #."
     found = _differing(known, [side.name for side in bench.sides])
     found = found or _differing(known, list(dict.fromkeys(other.name for other in bench.others if other.told)))
     for number, answer in enumerate(found):
@@ -132,7 +132,7 @@ def _claims(bench: Bench) -> Iterator[Table]:
         shown = [Line("sides", list(answer.claim.sides), f"By the results: {answer.why}.", offered=True)]
         shown += [Line("is", "faster", offered=True), Line("by", by, offered=True)]
         shown += [Line("published", "README.md:1", offered=True)]
-        yield Table("claim", tuple(shown), said if not number else "", repeated=True, offered=True)
+        yield Table("claim", tuple(shown), text if not number else "", repeated=True, offered=True)
 
 
 def _differing(bench: Bench, names: Sequence[str]) -> list[claims.Answer]:

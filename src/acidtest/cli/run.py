@@ -49,7 +49,7 @@ def run(
         planning.print_notes(planned, console)
         with stop_signals.leaving(stop_signals.GOES_ON), watching(console) as watcher:
             outcome = run_cells(
-                planned, file, out, watcher, retry_failed=retry_failed, devices=devices, foretell=foretold
+                planned, file, out, watcher, retry_failed=retry_failed, devices=devices, predict=predicted
             )
     statuses = {recording.status for recording in outcome.journal.recordings}
     del outcome  # the report reads the journal itself, and two of a large one need not be held
@@ -71,11 +71,11 @@ def run(
         raise typer.Exit(MachineLacks.exit_code)
 
 
-def foretold(journal: Journal, cell: plan.Cell) -> Forecast | None:
+def predicted(journal: Journal, cell: plan.Cell) -> Forecast | None:
     """What the journal lets expect of the held-out size of ``cell``; None where it is there already."""
-    from acidtest.analysis.growth.held_out import foretell
+    from acidtest.analysis.growth.held_out import predict
     from acidtest.journal.models import SIZE
 
     assert cell.size is not None
     series = {factor: level for factor, level in cell.levels.items() if factor != SIZE}
-    return foretell(journal, series, cell.size.asked, cell.size.bytes, cell.size.units)
+    return predict(journal, series, cell.size.asked, cell.size.bytes, cell.size.units)

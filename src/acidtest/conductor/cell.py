@@ -21,7 +21,7 @@ from acidtest.conductor.template import Template
 from acidtest.conductor.validity import doubts, why_invalid
 from acidtest.engine import Instance, log_times
 from acidtest.engine.base import Launcher
-from acidtest.errors import CellFailed, told
+from acidtest.errors import CellFailed, message_of
 from acidtest.files import find_rig
 from acidtest.journal.models import LogLine, PlaceFacts, Recording
 from acidtest.journal.protocol import Phase
@@ -50,7 +50,7 @@ def recorded(cell: Cell, context: RunContext, work: Callable[[CellOutcome], None
         if isinstance(error, DiskFull) or (isinstance(error, OSError) and is_full(error)):
             if context.holds(cell):
                 raise
-            reason = f"the place is full: {told(error)}: raise place.size_mb"
+            reason = f"the place is full: {message_of(error)}: raise place.size_mb"
         else:
             refuse_to_go_on(context)
             reason = why_failed(error, engine)

@@ -24,7 +24,7 @@ from acidtest.place import DirectoryPlace, Guests, Ledger, machine_facts, place_
 from acidtest.place.lease import leased
 from acidtest.plan import Cell, Plan
 
-Foretell = Callable[[Journal, Cell], Forecast | None]  # None where the journal has the forecast, or came too late
+Predict = Callable[[Journal, Cell], Forecast | None]  # None where the journal has the forecast, or came too late
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ def conduct(
     where: Path,
     watcher: Watcher,
     devices: Devices = Devices(),
-    foretell: Foretell | None = None,
+    predict: Predict | None = None,
 ) -> RunOutcome:
     """Have ``conductor`` run the cells of ``plan`` that ``output`` lacks. ``where`` is the experiment's file.
 
-    Each recording is on the drive before the conductor goes on, and what ``foretell`` says of a held-out size before
+    Each recording is on the drive before the conductor goes on, and what ``predict`` says of a held-out size before
     anything of it is loaded. Raises BadInput (an experiment that cannot run, a bad
     output directory, another experiment's journal, no space), MachineLacks (an engine or the rig is missing), and
     AcidtestError for what could not be released, and where the place or the journal was removed in mid-run. A cell that
@@ -80,7 +80,7 @@ def conduct(
         needed_bytes = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
         if remaining:
             with at_work(parent, needed_bytes, output.directory, engines, watcher) as context:
-                _run(conductor, remaining, context, writer, foretell)
+                _run(conductor, remaining, context, writer, predict)
         return RunOutcome(writer.journal, len(remaining))
 
 
@@ -110,7 +110,7 @@ class Estimate:
 
 
 def _run(
-    conductor: Conductor, cells: Sequence[Cell], context: RunContext, writer: JournalWriter, foretell: Foretell | None
+    conductor: Conductor, cells: Sequence[Cell], context: RunContext, writer: JournalWriter, predict: Predict | None
 ) -> None:
     left = {cell.id: cell for cell in cells}
     estimate = Estimate(conductor.left_s)
@@ -120,7 +120,7 @@ def _run(
         for step in steps:
             if isinstance(step, Begun):
                 watcher.cell_begins(step.cell, estimate.seconds(left.values()))
-                if foretell and step.cell.held_out and (forecast := foretell(writer.journal, step.cell)):
+                if predict and step.cell.held_out and (forecast := predict(writer.journal, step.cell)):
                     writer.append(forecast)
                 continue
             if isinstance(step, Probed):

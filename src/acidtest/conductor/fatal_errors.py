@@ -12,7 +12,7 @@ from acidtest.conductor.generators import GeneratorFailed
 from acidtest.conductor.rig import Refused
 from acidtest.engine import Engine
 from acidtest.engine.foreign import ForeignServer
-from acidtest.errors import AcidtestError, told
+from acidtest.errors import AcidtestError, message_of
 from acidtest.files import find_rig
 
 STATEMENT = re.compile(r"(?:^|\s)[^\s:]+\.sql:\d+: ")  # where a statement of the user's stands, before what it led to
@@ -35,15 +35,17 @@ def why_failed(error: AcidtestError | OSError, engine: Engine) -> str:
     if isinstance(error, OSError) and error.errno == errno.EBUSY:
         raise error
     if isinstance(error, GeneratorFailed):
-        return engine.gone() or told(error)
+        return engine.gone() or message_of(error)
     if isinstance(error, Refused) and STATEMENT.search(error.message) and (engine.private or _answers(engine)):
-        mend = "mend the statement there"
+        repair = "correct the statement there"
         if OF_TYPE.search(error.message):
-            mend += ", or, where the type of a parameter is the trouble, write cast(:name as integer)"
-        return engine.gone() or f"{told(error)}; {mend}"
+            repair += ", or, where the type of a parameter is the trouble, write cast(:name as integer)"
+        return engine.gone() or f"{message_of(error)}; {repair}"
     if not engine.private and not isinstance(error, RestoreFailed):
-        return f"{engine.last_facts().source}: {told(error)}; see whether the server still runs and lets acidtest in"
-    return engine.gone() or told(error)
+        return (
+            f"{engine.last_facts().source}: {message_of(error)}; see whether the server still runs and lets acidtest in"
+        )
+    return engine.gone() or message_of(error)
 
 
 def _answers(engine: Engine) -> bool:
@@ -58,7 +60,7 @@ def _answers(engine: Engine) -> bool:
 
 
 def refuse_to_go_on(context: RunContext) -> None:
-    """Raise where no further cell could run, so that the same command goes on when that is mended.
+    """Raise where no further cell could run, so that the same command goes on when that is repaired.
 
     MachineLacks where the rig is gone, and AcidtestError where the run's own place is.
     """

@@ -100,8 +100,8 @@ def restore(own: OfTheUser, place: Path, ledger: Ledger) -> None:
         file.seek(max(0, output.stat().st_size - SAID_BYTES))
         lines = [line for line in file.read().decode(errors="replace").splitlines() if line.strip()]
     how = f"ended with exit code {ended}" if ended > 0 else f"was ended by signal {-ended}"
-    said = f": {harmless(lines[-1].strip(), 300)}" if lines else ""
-    raise RestoreFailed(f"restore: {command}: {how}{said}")
+    text = f": {harmless(lines[-1].strip(), 300)}" if lines else ""
+    raise RestoreFailed(f"restore: {command}: {how}{text}")
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from acidtest.engine.base import Ask
 from acidtest.engine.firebird import inspection as firebird
 from acidtest.engine.inspection import InspectionResult, Scan
 from acidtest.engine.sqlite import inspection as sqlite
-from acidtest.errors import BadInput, CellFailed, told
+from acidtest.errors import BadInput, CellFailed, message_of
 from acidtest.experiment import server_of
 from acidtest.experiment.servers import INSPECTED
 from acidtest.families import FIREBIRD, SERVERS, SQLITE
@@ -157,7 +157,7 @@ def _timed(path: Path, limit_s: float, watch: Watch) -> Reading:
         cold = _pass(path, left, None, limit_s, partial(watch, "reading it cold"))
         warm = _pass(path, filecache.residency([path]), cold.bytes, limit_s, partial(watch, "reading it warm"))
     except OSError as error:
-        raise CellFailed(f"{path}: could not be read: {told(error)}") from None
+        raise CellFailed(f"{path}: could not be read: {message_of(error)}") from None
     size = left.file_bytes
     return Reading(
         how=f"the file, from its beginning on, in pieces of {PIECE_BYTES >> 20} MiB",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from acidtest import __version__
 from acidtest.conductor.rig import DiskFull
-from acidtest.errors import AcidtestError, BadInput, cannot_write, told
+from acidtest.errors import AcidtestError, BadInput, cannot_write, message_of
 from acidtest.files import refuse_foreign_bytes
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.journal.reader import NAME, NAMES
@@ -83,7 +83,7 @@ def _fatal_for_users(directory: Path) -> Iterator[None]:
                 f"{error.filename}: could not be released: {error.strerror}",
                 "end what uses it, run acidtest clean, then the same command again",
             ) from None
-        raise AcidtestError(told(error), "mend that, and run the same command again") from None
+        raise AcidtestError(message_of(error), "repair that, and run the same command again") from None
 
 
 def header(plan: Plan) -> Header:

@@ -12,7 +12,7 @@ from pathlib import Path
 from acidtest import __version__
 from acidtest.conductor.admission import Devices
 from acidtest.conductor.rig import DiskFull, converse
-from acidtest.errors import BadInput, CellFailed, told
+from acidtest.errors import BadInput, CellFailed, message_of
 from acidtest.journal.probe import Layer, ProbeRecording, ProbeSample
 from acidtest.journal.protocol import DeviceTarget, DirectoryTarget, Probed, ProbeJob, ProbeTarget, Progress, Refused
 from acidtest.place import DirectoryPlace, Ledger, admit, machine_facts, release_leftovers
@@ -72,7 +72,7 @@ def probe(
                 return _on_device(path, plan, devices, show, watch, ledger)
             return _in_directory(path, plan, watch, ledger, file_bytes)
     except OSError as error:
-        raise CellFailed(told(error), f"mend that, and probe {path} again") from None
+        raise CellFailed(message_of(error), f"repair that, and probe {path} again") from None
 
 
 def _in_directory(path: Path, plan: ProbePlan, watch: Watch, ledger: Ledger, file_bytes: int) -> ProbeRecording:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from acidtest.conductor.admission import Devices
 from acidtest.conductor.base import Conductor
-from acidtest.conductor.conduct import Foretell, RunOutcome, conduct
+from acidtest.conductor.conduct import Predict, RunOutcome, conduct
 from acidtest.conductor.grid import Grid
 from acidtest.conductor.growth import Growth
 from acidtest.conductor.machines import refuse_one
@@ -24,17 +24,17 @@ def run(
     *,
     retry_failed: bool = False,
     devices: Devices = Devices(),
-    foretell: Foretell | None = None,
+    predict: Predict | None = None,
 ) -> RunOutcome:
     """Run the cells of ``plan`` missing from ``out``'s journal; with ``retry_failed`` also those that failed. What
-    ``foretell`` says of a held-out size is in the journal before anything of that size is loaded.
+    ``predict`` says of a held-out size is in the journal before anything of that size is loaded.
 
     Raises what ``conduct`` raises.
     """
     refuse_search(plan, where)
     refuse_one(plan, where)
     output = output_of(plan, out, retry_failed=retry_failed)
-    return conduct(plan, conductor_of(plan), output, where, watcher, devices, foretell)
+    return conduct(plan, conductor_of(plan), output, where, watcher, devices, predict)
 
 
 def conductor_of(plan: Plan) -> Conductor:

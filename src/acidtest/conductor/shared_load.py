@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from acidtest.analysis.latency import percentile_ns
-from acidtest.analysis.merge import Part, together, told
+from acidtest.analysis.merge import Part, acknowledged_totals, together
 from acidtest.conductor.device import CellDevice
 from acidtest.conductor.generators import Brought, Generators, Moment, Served
 from acidtest.conductor.instruments import Instrument
@@ -126,7 +126,7 @@ def run(work: RigWork, generators: Generators, before: Sequence[Phase]) -> None:
     for instrument in of_storage:
         instrument.record(outcome)
     outcome.generators = [_generator(part) for part in brought]
-    work.do(work.after(told([part.shared for part in brought])))
+    work.do(work.after(acknowledged_totals([part.shared for part in brought])))
 
 
 def _all_parts(work: RigWork, generators: Generators) -> list[Brought]:

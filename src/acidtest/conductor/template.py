@@ -12,7 +12,7 @@ from pathlib import Path
 from acidtest.conductor.rig import converse, job_for, load_phase
 from acidtest.engine import Engine, Instance
 from acidtest.engine.program import Program
-from acidtest.errors import CellFailed, told
+from acidtest.errors import CellFailed, message_of
 from acidtest.journal.protocol import Checked, CheckPhase, Loaded, Phase, Progress
 from acidtest.place import Ledger, Place
 from acidtest.place.holders import is_held
@@ -103,7 +103,7 @@ def _copy_own(own: OfTheUser, instance: Instance) -> None:
         with target.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise CellFailed(f"{own.file}: could not be copied: {told(error)}") from None
+        raise CellFailed(f"{own.file}: could not be copied: {message_of(error)}") from None
     if digest != own.sha256:
         raise CellFailed(f"{own.file}: has changed since the experiment was read: run the same command again")
 

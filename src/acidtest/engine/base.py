@@ -11,7 +11,7 @@ from typing import IO, Protocol
 
 from acidtest.engine import install
 from acidtest.engine.instruments import Counters, Figures, StatementTrace
-from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among, told
+from acidtest.errors import BadInput, CellFailed, MachineLacks, message_of, not_among
 from acidtest.families import FAMILIES
 from acidtest.formats import elf
 from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Promise, Scalar, SettingInForce
@@ -175,11 +175,11 @@ class Engine(ABC):
         except (OSError, elf.NotElf) as error:
             again = f"acidtest engines remove {self.id}, then acidtest engines install {self.id}"
             remedy = again if install.home(self.id).is_dir() else "install its package again"
-            damage = told(error) if isinstance(error, OSError) else str(error)
+            damage = message_of(error) if isinstance(error, OSError) else str(error)
             return Offer(self.id, True, "", "", "", "", remedy, damage=damage)
 
     def ready(self) -> None:
-        """Raise MachineLacks, with the way to mend it, unless the engine can run here."""
+        """Raise MachineLacks, with the way to repair it, unless the engine can run here."""
         if lack := self.offer().lack():
             raise MachineLacks(f"{self.id} {lack[0]}", lack[1])
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from acidtest import families, registered_builds
 from acidtest.engine.base import Engine, Offer
-from acidtest.errors import BadInput, CellFailed, told
+from acidtest.errors import BadInput, CellFailed, message_of
 from acidtest.files import RIG
 from acidtest.formats import elf
 from acidtest.journal.models import BuildFacts, EngineFacts, Scalar
@@ -36,7 +36,7 @@ ASKED_S = 60  # for a program to say its version
 OPTION_MAX = 4096  # characters
 OPTIONS_MAX = 200
 NOT_TOLD = "not known: the build does not tell it"  # in place of options
-ANOTHER = "name another build, or mend this one"
+ANOTHER = "name another build, or repair this one"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class UserBuild(Engine):
             self._sha256 = details.sha256
             self._machine = elf.read(details.main).machine
         except (OSError, elf.NotElf) as error:
-            raise wanted.refuse(told(error) if isinstance(error, OSError) else str(error)) from None
+            raise wanted.refuse(message_of(error) if isinstance(error, OSError) else str(error)) from None
 
     @property
     def known_as(self) -> str:
@@ -137,7 +137,7 @@ class UserBuild(Engine):
         except CellFailed as changed:
             return f"{changed.message}: {changed.remedy}"
         except OSError as error:
-            return f"the build was removed or changed while the run went on: {told(error)}"
+            return f"the build was removed or changed while the run went on: {message_of(error)}"
         return super().gone()
 
     def notes(self) -> list[str]:
@@ -187,7 +187,7 @@ def check_path(wanted: Wanted) -> None:
         wanted.path.stat()
     except OSError as error:
         raise wanted.refuse(
-            f"{wanted.path}: {error.strerror}", "mend the path, which begins at the working directory"
+            f"{wanted.path}: {error.strerror}", "correct the path, which begins at the working directory"
         ) from None
 
 
@@ -198,7 +198,7 @@ def check_binary(wanted: Wanted, binary: Path) -> None:
     except elf.NotElf as error:
         raise wanted.refuse(f"{binary} is no program or library of Linux: {error}") from None
     except OSError as error:
-        raise wanted.refuse(told(error)) from None
+        raise wanted.refuse(message_of(error)) from None
     if lacks:
         raise wanted.refuse(f"{binary} is damaged: {lacks:,} bytes at its end are missing", "build or unpack it again")
     here = MACHINES.get(os.uname().machine, os.uname().machine)

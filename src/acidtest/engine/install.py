@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from acidtest.errors import BadInput, MachineLacks, told
+from acidtest.errors import BadInput, MachineLacks, message_of
 from acidtest.files import fsync_path, state_directory, sync_filesystem
 
 UNFINISHED = ".unfinished-"
@@ -62,6 +62,6 @@ def remove(id: str, say: Callable[[str], None]) -> None:  # noqa: A002
         shutil.rmtree(target)
     except OSError as error:
         raise BadInput(
-            f"{id}: could not be removed: {told(error)}", "allow writing there, then remove it again"
+            f"{id}: could not be removed: {message_of(error)}", "allow writing there, then remove it again"
         ) from None
     say(f"removed {target}")

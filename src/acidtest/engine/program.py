@@ -25,7 +25,7 @@ from typing import IO
 
 from acidtest.engine.base import Durability, Engine, Instance, Launcher, Offer, SettingSpec
 from acidtest.engine.server import LOOPBACK, Ended, Server, log_tail
-from acidtest.errors import CellFailed, MachineLacks, told
+from acidtest.errors import CellFailed, MachineLacks, message_of
 from acidtest.experiment import ProgramLevel, ProgramSpec
 from acidtest.journal.models import EngineFacts, Promise, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target
@@ -110,18 +110,18 @@ class Program(Engine):
                 start_new_session=True,
             )
         except OSError as error:
-            raise MachineLacks(f"{at}: could not be run: {told(error)}", "mend that") from None
+            raise MachineLacks(f"{at}: could not be run: {message_of(error)}", "repair that") from None
         try:
             output = process.communicate(timeout=limit_s)[0].decode(errors="replace")
         except subprocess.TimeoutExpired:
-            raise MachineLacks(f"{at}: did not end within {limit_s:g} s", "mend it, or leave version out") from None
+            raise MachineLacks(f"{at}: did not end within {limit_s:g} s", "correct it, or leave version out") from None
         finally:
             with contextlib.suppress(ProcessLookupError):  # of our own session
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         if process.returncode != 0:
             raise MachineLacks(
-                f"{at}: {ended(process.returncode, last_line(output))}", "install the program, or mend it"
+                f"{at}: {ended(process.returncode, last_line(output))}", "install the program, or repair it"
             )
         return harmless(next((line.strip() for line in output.splitlines() if line.strip()), ""), SAID_MAX)
 
@@ -188,11 +188,13 @@ def changes(before: EngineFacts, now: EngineFacts) -> list[str]:
     which older journals do not tell, nothing is known."""
     told = []
     if before.version != now.version:
-        told.append(f"program.version printed {before.version or 'nothing'}, and now prints {now.version or 'nothing'}")
+        message_of.append(
+            f"program.version printed {before.version or 'nothing'}, and now prints {now.version or 'nothing'}"
+        )
     for file, sha256 in before.files.items():
         if now.files.get(file) != sha256:
-            told.append(f"{file} {'has changed' if file in now.files else 'is gone'}")
-    return told
+            message_of.append(f"{file} {'has changed' if file in now.files else 'is gone'}")
+    return message_of
 
 
 def unnoticed(before: Sequence[EngineFacts], now: EngineFacts) -> str:
@@ -305,8 +307,8 @@ class ProgramInstance(Instance):
             if name == "ready":
                 return Said(1, "", "")
             raise CellFailed(f"program.{name} did not end within {limit_s:g} s, and was ended")
-        said = output.read_text(encoding="utf-8", errors="surrogateescape")
-        return Said(code, said, last_line(log_tail(errors)) or last_line(said))
+        text = output.read_text(encoding="utf-8", errors="surrogateescape")
+        return Said(code, text, last_line(log_tail(errors)) or last_line(text))
 
     def launch_load(self, pipe: IO[bytes], count: int, errors: Path) -> tuple[str, subprocess.Popen[bytes]]:
         """Start ``load``, which acknowledges into ``pipe``; answers its id in the ledger and its process.

@@ -170,7 +170,7 @@ class Fleet:
 def _without_scheduler() -> AcidtestError:
     return AcidtestError(
         "the scheduler of the fleet is gone, or cannot be reached any more",
-        "start it again or mend the network, and run the same command again: it goes on",
+        "start it again or repair the network, and run the same command again: it goes on",
     )
 
 
@@ -191,11 +191,11 @@ def opened(spec: FleetSpec, where: Path) -> Iterator[Fleet]:
         except (OSError, RuntimeError, TimeoutError) as error:
             raise AcidtestError(
                 f"{where}: {_target(spec)} cannot be reached: {_first_line(error)}",
-                "mend that, and run the same command again",
+                "repair that, and run the same command again",
             ) from None
         except Exception as error:  # asyncssh's own have no common parent with a message for users
             raise AcidtestError(
-                f"{where}: {_target(spec)}: {_first_line(error)}", "mend that, and run the same command again"
+                f"{where}: {_target(spec)}: {_first_line(error)}", "repair that, and run the same command again"
             ) from None
         fleet = Fleet(spec, client, None if isinstance(scheduler, str) else scheduler)
         _await(fleet, expected, where)

@@ -136,7 +136,7 @@ def _refuse_what_stays_here(plan: Plan, where: Path) -> None:
     journal of all sizes before the next one is loaded, and hosts send theirs meanwhile."""
     if plan.experiment.growth is not None and plan.experiment.growth.held_out:
         raise BadInput(
-            f"{where}: growth.held_out: a held-out size is foretold on the machine that measures the others",
+            f"{where}: growth.held_out: a held-out size is predicted on the machine that measures the others",
             "run without --fleet, or leave held_out out",
         )
     for cell in plan.cells:
@@ -454,7 +454,7 @@ class FleetRun:
         if time.monotonic() - worker.gone_since > patience_s:
             worker.failed = AcidtestError(
                 f"{worker.name}: was gone for {patience_s:.0f} s",
-                "mend that, and run the same command again: it goes on",
+                "repair that, and run the same command again: it goes on",
             )
         self._fleet.start_missing()
         worker.not_before = time.monotonic() + POLL_S

@@ -79,14 +79,14 @@ class Together:
     def _heard(self, limit_s: float) -> dict[str, Any]:
         """The next that is said of this attempt. Raises Empty, and what ends it."""
         while True:
-            said: dict[str, Any] = json.loads(self._requests.get(block=limit_s > 0, timeout=limit_s or None))
-            if said.get("attempt") != self._attempt:
+            answer: dict[str, Any] = json.loads(self._requests.get(block=limit_s > 0, timeout=limit_s or None))
+            if answer.get("attempt") != self._attempt:
                 continue
-            if said["do"] == "abandon":
-                raise Abandoned(said["why"])
-            if said["do"] == "fail":
-                raise GeneratorFailed(said["why"])
-            return said
+            if answer["do"] == "abandon":
+                raise Abandoned(answer["why"])
+            if answer["do"] == "fail":
+                raise GeneratorFailed(answer["why"])
+            return answer
 
 
 def generate(cell: Cell, context: RunContext, together: Together, served: Mapping[str, Any] | None) -> str:

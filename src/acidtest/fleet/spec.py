@@ -128,7 +128,7 @@ def read(path: Path) -> FleetSpec:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot be read: {error}", "give the path of a fleet's file") from None
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: not TOML: {error}", "mend that line") from None
+        raise BadInput(f"{path}: not TOML: {error}", "correct that line") from None
     try:
         spec = FleetSpec.model_validate(_tuples(written))
     except ValidationError as error:

@@ -762,7 +762,7 @@ class HostRecord(Record):
     rig_sha256: str
     clock_offset_s: float  # its clock less that of the machine that keeps the journal
     clock_error_s: float  # at most, by the shortest of several exchanges
-    # The calibration: the same short work on each host, so that hosts can be told apart without an engine.
+    # The calibration: the same short work on each host, so that hosts can be distinguished without an engine.
     hash_mb_per_s: float  # SHA-256 by one processor, the median of several
     flushes_per_s: float | None  # 4 KiB overwritten and fdatasync, one writer, in that place; None: not admitted there
 

@@ -94,7 +94,7 @@ class CuttablePlace:
         faults: Sequence[str] = (),
         point: Path | None = None,
     ) -> None:
-        self._faults = faults  # what the drive does wrong, from ``begin`` on; a cut or a load mends it
+        self._faults = faults  # what the drive does wrong, from ``begin`` on; a cut or a load repairs it
         self._spec, self._home, self._drive, self._ledger = spec, home, drive, ledger
         self._filesystem = spec.filesystem or ""
         self._point = point
@@ -162,7 +162,7 @@ class CuttablePlace:
         return self._drive.cut(keep, seed, flushes)
 
     def fault(self, fault: str) -> None:
-        """The drive does this wrong from now on, as docs/SIMULATED-DISK.md words it, until a cut or a load mends it."""
+        """The drive does this wrong from now on, as docs/SIMULATED-DISK.md words it, until a cut or a load repairs it."""
         self._drive.fault(fault)
 
     def mend(self) -> None:
@@ -336,7 +336,7 @@ class CuttablePlace:
         return fsck.look(self._filesystem, self.device)
 
     def _mend(self) -> tuple[bool, str]:
-        return fsck.mend(self._filesystem, self.device)
+        return fsck.repair(self._filesystem, self.device)
 
     def _queue_in_force(self) -> list[SettingInForce]:
         return queue.in_force(queue.queue_of(self.device), queue.wanted(self._spec))

@@ -47,12 +47,12 @@ def state(disk: Path, *, admin: Admin | None = None) -> State:
     """Whether the write cache of the drive with the directory ``disk`` in sysfs is on. Raises NoSwitch."""
     if controller := _controller(disk):
         return "on" if _features(disk, controller, admin or _admin) & 1 else "off"
-    said = kernel_text(_cache_type(disk)).strip()
-    if said.startswith(ON):
+    text = kernel_text(_cache_type(disk)).strip()
+    if text.startswith(ON):
         return "on"
-    if said.startswith((OFF, "none")):
+    if text.startswith((OFF, "none")):
         return "off"
-    raise NoSwitch(f'{_device(disk)}: its write cache is "{said}", which is neither on nor off')
+    raise NoSwitch(f'{_device(disk)}: its write cache is "{text}", which is neither on nor off')
 
 
 def switch(disk: Path, to: State, *, admin: Admin | None = None) -> None:
@@ -68,8 +68,8 @@ def switch(disk: Path, to: State, *, admin: Admin | None = None) -> None:
 def identity(disk: Path) -> str:
     """The drive's own number or name, which it keeps when the machine is restarted; "" where it tells none."""
     for name in ("device/wwid", "wwid", "device/serial", "serial"):
-        if said := kernel_text(disk / name, "").strip():
-            return said
+        if text := kernel_text(disk / name, "").strip():
+            return text
     return ""
 
 

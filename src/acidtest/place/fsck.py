@@ -1,4 +1,4 @@
-"""What the file systems' own programs say of a device that is not mounted, and what they mend."""
+"""What the file systems' own programs say of a device that is not mounted, and what they repair."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from acidtest.filesystems import FILESYSTEMS, Check
 
 Said = Literal["clean", "errors", "unknown"]
 LIMIT_S = 300.0
-MENDED_LINES = 12  # of what a program says while it mends
+REPAIRED_LINES = 12  # of what a program says while it repairs
 
 
 # Runs a program, here or in a guest: its exit code, below zero where it could not be run, and what it printed.
@@ -40,13 +40,13 @@ def look(filesystem: str, device: Path, run: Run = run_here) -> tuple[Said, str]
     return ("errors" if code in program.errors else "unknown"), _telling(output, program.silent)
 
 
-def mend(filesystem: str, device: Path, run: Run = run_here) -> tuple[bool, str]:
+def repair(filesystem: str, device: Path, run: Run = run_here) -> tuple[bool, str]:
     """Whether the program says that all is well now, and its words; "" where it was not run."""
     program = _check(filesystem)
-    if program is None or not program.mend or not shutil.which(program.mend[0]):
+    if program is None or not program.repair or not shutil.which(program.repair[0]):
         return False, ""
-    code, output = run([*program.mend, str(device)])
-    return code in program.mended, _telling(output, program.silent, MENDED_LINES)
+    code, output = run([*program.repair, str(device)])
+    return code in program.repaired, _telling(output, program.silent, REPAIRED_LINES)
 
 
 def checked_before_mount(filesystem: str) -> bool:

@@ -92,10 +92,10 @@ def _lock(handle: int, kind: int, path: Path, tell: Tell, beside: str) -> bool:
 def holder(path: Path) -> str:
     """Who has it alone, by his own words."""
     try:
-        said = path.read_text(encoding="utf-8", errors="replace").strip()
+        text = path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
-        said = ""
-    return said or "another acidtest"
+        text = ""
+    return text or "another acidtest"
 
 
 def _say(path: Path, who: str) -> None:

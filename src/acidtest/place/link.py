@@ -126,8 +126,8 @@ class Link:
                     return process.pid
             time.sleep(0.005)
         self._stderr.seek(0)
-        said = self._stderr.read().decode(errors="replace").strip()
-        raise MachineLacks(f"this machine gives no network namespace: {said or 'no answer'}", "run acidtest as root")
+        text = self._stderr.read().decode(errors="replace").strip()
+        raise MachineLacks(f"this machine gives no network namespace: {text or 'no answer'}", "run acidtest as root")
 
     def up(self) -> None:
         """Carry what is sent. The addresses stay from one time to the next."""

@@ -107,7 +107,7 @@ def detach(number: int, image: Path, inode: int) -> bool:
     if not _sysfs(number).exists():
         if not _sysfs(number).parent.exists():
             return False
-        _remove(number)  # added and not configured yet; somebody else's would be in use, and is not removed
+        _remove(number)  # added and not configured yet; another user's would be in use, and is not removed
         return False
     if not let_go(number, image, inode):
         return False

@@ -47,7 +47,7 @@ class Cell:
     place: PlaceSpec
     size: Size | None = None  # that the database is brought to, in bytes or warehouses; None where none is asked for
     series: str = ""  # cells of one have one database, which grows from size to size
-    held_out: bool = False  # the rate at its size is foretold before anything of that size is loaded
+    held_out: bool = False  # the rate at its size is predicted before anything of that size is loaded
 
     @property
     def combination(self) -> str:

@@ -196,8 +196,8 @@ def _commits(evidence: CutEvidence) -> Answer | None:
 
 def _known(evidence: CutEvidence) -> list[str]:
     """What a known fault explains of what is missing, by the words of the engine's own check."""
-    said = evidence.integrity.said if evidence.integrity else ""
-    return [means for family in FAMILIES.values() if (means := family.known_by(said))]
+    text = evidence.integrity.said if evidence.integrity else ""
+    return [means for family in FAMILIES.values() if (means := family.known_by(text))]
 
 
 def _transactions(evidence: CutEvidence) -> Answer | None:

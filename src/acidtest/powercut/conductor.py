@@ -25,7 +25,7 @@ from acidtest.conductor.template import Template, template_bytes
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
 from acidtest.engine.catalogue import replication_of
-from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, Problems, not_among, told
+from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, Problems, message_of, not_among
 from acidtest.experiment import Experiment
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import Explored, Recording
@@ -467,5 +467,5 @@ def ended(
                 damaged = as_reduced(exploration.worst_damaged[0])
                 kept_damaged = keep_state(out, experiment, cell, of.load, damaged)
         except (CellFailed, OSError) as error:  # the verdict stands without it
-            why = told(error)
+            why = message_of(error)
     return completed(of.recording, exploration, elapsed_s, reduced, kept, kept_damaged, why)

@@ -19,7 +19,7 @@ from typing import IO, Literal, TypeVar
 from acidtest.analysis.recovery import NEEDED_S
 from acidtest.conductor.rig import Process, Start, Working, converse, job_for
 from acidtest.engine import Instance
-from acidtest.errors import AcidtestError, CellFailed, told
+from acidtest.errors import AcidtestError, CellFailed, message_of
 from acidtest.journal.protocol import Duration, Extent, Hello, Job, Settings
 from acidtest.place.guest.cuttable import CuttableGuest
 from acidtest.place.link import entering
@@ -191,7 +191,7 @@ class RigLoad(Load):
         except AcidtestError as error:
             self.fail(error)
         except OSError as error:
-            self.fail(CellFailed(told(error)))
+            self.fail(CellFailed(message_of(error)))
         finally:
             self._started.set()
 

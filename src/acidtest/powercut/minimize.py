@@ -16,7 +16,7 @@ from typing import Any
 
 from acidtest.analysis.expected_loss import is_unannounced
 from acidtest.analysis.files_left import in_words
-from acidtest.errors import BadInput, told
+from acidtest.errors import BadInput, message_of
 from acidtest.experiment import Experiment, parse
 from acidtest.journal.models import Recording
 from acidtest.plan import Cell
@@ -198,5 +198,5 @@ def make_smaller(
         try:
             (out / FILE).write_text(as_text(experiment, cell, found.workload, cuts, heading), encoding="utf-8")
         except OSError as error:
-            raise BadInput(f"{out / FILE}: {told(error)}", "give another --out") from None
+            raise BadInput(f"{out / FILE}: {message_of(error)}", "give another --out") from None
     return found

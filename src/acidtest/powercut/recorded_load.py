@@ -238,7 +238,7 @@ def _marks(load: RecordedLoad) -> dict[tuple[int, int], int]:
                     before[sector] = held
                 elif held == before[sector]:
                     marks[sector, number] = 0
-                else:  # of a part of a sector the rest may be anything: such writes are told apart by their number
+                else:  # of a part of a sector the rest may be anything: such writes are distinguished by their number
                     told = held if len(held) == size else number.to_bytes(8, "little")
                     digest = hashlib.blake2b(sector.to_bytes(8, "little") + told, digest_size=DIGEST_BYTES)
                     marks[sector, number] = int.from_bytes(digest.digest(), "little")

@@ -66,6 +66,6 @@ def replay(file: Path, drives: Drives = simulated) -> Replayed:
         except CellFailed as error:
             evidence.inspection_error = error.message
         judgement, by = trial.judged(evidence), announcement_of(cell, engine, evidence)
-        said = "" if judgement.verdict != "lost" or is_unannounced(judgement, by) else by.reason
+        text = "" if judgement.verdict != "lost" or is_unannounced(judgement, by) else by.reason
         shown = evidence.is_program, kept.files, kept.writes
-        return Replayed(cell.id, kept.reasons, judgement, evidence.fate, said, *shown)
+        return Replayed(cell.id, kept.reasons, judgement, evidence.fate, text, *shown)

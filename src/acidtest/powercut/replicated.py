@@ -337,15 +337,15 @@ class ReplicatedTrial(Trial):
         limit_s = self._mode.gives_up_after_s or self._mode.stops_after_s or 0.0
         after = load.after(AFTER_LINK_S + limit_s)
         load.acknowledged.drain()
-        said = ""
+        text = ""
         if self._mode.gives_up_after_s is not None:
             seen = self.pair.seen(*self._asks(), loaded=True)
-            said = "" if seen.in_force else seen.said
+            text = "" if seen.in_force else seen.said
         return replicated.model_copy(
             update={
                 "after_link": after,
                 "acknowledged_after_link": len(load.acknowledged) - before,
-                "gave_up": said,
+                "gave_up": text,
             }
         )
 

@@ -164,7 +164,7 @@ def _at_home(file: Path, program: ProgramSpec, folder: str) -> ProgramSpec:
     if not Path(folder).is_dir():
         raise BadInput(
             f"{file}: the commands of program {program.name} run in {folder}, which is not there",
-            "put the folder of the experiment back, or mend folder in the state file",
+            "put the folder of the experiment back, or correct folder in the state file",
         )
     return program.model_copy(update={"folder": folder})
 

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from acidtest.conductor.template import Template
-from acidtest.errors import CellFailed, told
+from acidtest.errors import CellFailed, message_of
 from acidtest.families import role_of_file
 from acidtest.files import sync_filesystem
 from acidtest.journal.models import Notice, StorageFailure
@@ -278,7 +278,7 @@ def _fill(root: Path) -> str:
                 taken += chunk
             except OSError as error:
                 if error.errno != 28:  # ENOSPC
-                    raise CellFailed(f"{file}: {told(error)}") from None
+                    raise CellFailed(f"{file}: {message_of(error)}") from None
                 chunk //= 2
     finally:
         os.close(handle)

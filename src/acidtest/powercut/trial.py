@@ -17,7 +17,7 @@ from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
 from acidtest.conductor.validity import not_in_force
 from acidtest.engine import Engine, Instance
-from acidtest.errors import CellFailed, told
+from acidtest.errors import CellFailed, message_of
 from acidtest.files import find_rig
 from acidtest.journal.models import Recording, RecoveryTimes, Replicated, Warning
 from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, Survey
@@ -244,7 +244,7 @@ class Trial:
         try:
             return keep(self, cell, evidence, judgement.reasons)
         except (CellFailed, OSError) as error:  # no room for it: the seed is told instead
-            evidence.unkept = told(error)
+            evidence.unkept = message_of(error)
             return None
 
     def cycle(self, cell: Cell, evidence: CutEvidence) -> Judgement:
@@ -315,7 +315,7 @@ class Trial:
                 clean_start_s=evidence.clean_start_s,
             )
         except (CellFailed, OSError) as error:  # the verdict stands without it
-            evidence.untimed = told(error)
+            evidence.untimed = message_of(error)
             return None
         finally:
             self.instance.lose_power()

@@ -67,5 +67,5 @@ def _is_cut(answers: Answers) -> bool:
 def _cut(answers: Answers) -> tuple[Table, ...]:
     if not _is_cut(answers):
         return ()
-    said = "For acidtest powercut, which says what each level loses: a cut falls on one of the first commits."
-    return (Table("workload.numbered", (Line("count", CUTS),), said),)
+    text = "For acidtest powercut, which says what each level loses: a cut falls on one of the first commits."
+    return (Table("workload.numbered", (Line("count", CUTS),), text),)

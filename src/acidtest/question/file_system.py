@@ -91,8 +91,8 @@ def _varied(answers: Answers, levels: Sequence[str]) -> tuple[Line, tuple[Table,
         if level != RAW
     ]
     raw: Value = {"name": RAW, "set": {"place.kind": RAW}}
-    said = "On raw there is no file system: the database is the block device."
-    return Line("filesystem", [*made, raw], f"{said} {more}".strip()), parts.place(storage, None, fixed=False)
+    text = "On raw there is no file system: the database is the block device."
+    return Line("filesystem", [*made, raw], f"{text} {more}".strip()), parts.place(storage, None, fixed=False)
 
 
 def _options(answers: Answers) -> tuple[Line, ...]:

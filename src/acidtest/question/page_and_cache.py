@@ -71,8 +71,8 @@ class PageAndCache(Question):
         family, found = FAMILIES[answers.families[0]], answers.found
         level = [parts.at_drive()]
         if found is not None and found.level != "drive":
-            said = "What was found does not wait for the drive: a power cut takes what was committed last."
-            factors.append(Line("durability", [found.level, "drive"], said))
+            text = "What was found does not wait for the drive: a power cut takes what was committed last."
+            factors.append(Line("durability", [found.level, "drive"], text))
             usual, level = {**usual, "durability": found.level}, []
         return self.draft(
             answers,
@@ -112,7 +112,7 @@ def _factors(
     cache = answers.found.of(family.cache.setting) if answers.found else None
     if family.cache.unit_bytes is None:
         levels = [_of_both(family, page, mb, terminals) for page, mb in product(pages, caches_mb)]
-        said = f"{family.cache.setting} counts in pages: so much cache is another number for each page size."
+        text = f"{family.cache.setting} counts in pages: so much cache is another number for each page size."
         base = _named(usual_page, usual_mb)
         if cache is not None:
             base = f"{_found(answers)}: {usual_page} bytes, {_mb(cache * usual_page)}"
@@ -120,7 +120,7 @@ def _factors(
             of_found = {f"{family.name}.{key}": value for key, value in held.items()}
             others = [level for level in levels if not (isinstance(level, dict) and level["set"] == of_found)]
             levels = [{"name": base, "set": of_found}, *others]
-        return [Line(BOTH, levels, said)], {BOTH: base}
+        return [Line(BOTH, levels, text)], {BOTH: base}
     setting = f"{family.name}.{family.cache.setting}"
     each = " in all; each session has its part of it" if family.cache.each_session else ""
     caches: list[Value] = [

@@ -110,11 +110,11 @@ def lacking(answers: Answers, levels: Sequence[str]) -> tuple[Table, ...]:
 
 def measured(seconds: float) -> tuple[Line, ...]:
     """Warm-up and length."""
-    said = "Seconds that are not counted, and seconds that are."
+    text = "Seconds that are not counted, and seconds that are."
     if seconds < STEADY_S:
-        said += f" Below {STEADY_S:g} s it cannot be said whether a rate was steady: the results will say so."
+        text += f" Below {STEADY_S:g} s it cannot be said whether a rate was steady: the results will say so."
     return (
-        Line("warmup_s", round(seconds * WARM_UP, 1), said),
+        Line("warmup_s", round(seconds * WARM_UP, 1), text),
         Line("duration_s", seconds),
     )
 
@@ -128,7 +128,7 @@ def cache(family: str, megabytes: int, page_bytes: int, terminals: int) -> dict[
 
 def caches(answers: Answers, megabytes: int, terminals: int) -> tuple[Table, ...]:
     """The same page cache for every engine that acidtest starts."""
-    said = f"A page cache of {megabytes} MiB for each engine. acidtest engines settings ENGINE shows all keys."
+    text = f"A page cache of {megabytes} MiB for each engine. acidtest engines settings ENGINE shows all keys."
     if answers.found is not None:
         return in_force(answers)
     tables: list[Table] = []
@@ -137,7 +137,7 @@ def caches(answers: Answers, megabytes: int, terminals: int) -> tuple[Table, ...
         if FAMILIES[family].cache.unit_bytes is None:
             settings = {str(FAMILIES[family].page_size): page_bytes, **settings}
         lines = tuple(Line(key, value) for key, value in settings.items())
-        tables.append(Table(f"settings.{family}", lines, "" if tables else said))
+        tables.append(Table(f"settings.{family}", lines, "" if tables else text))
     return tuple(tables)
 
 

@@ -86,11 +86,11 @@ def _longer(answers: Answers, levels: Sequence[str]) -> tuple[Line, ...]:
     """Where the database may break at a level: so many commits are over before the kernel writes of them."""
     if not set(parts.breaking(answers.engines)) & set(levels):
         return ()
-    said = (
+    text = (
         "In place of count: where a level may break the database, only a load shows it of which the kernel has written "
         "a part; it begins after 30 s."
     )
-    return (Line("duration_s", 60, said, offered=True),)
+    return (Line("duration_s", 60, text, offered=True),)
 
 
 def _place(answers: Answers) -> tuple[Table, ...]:

@@ -281,7 +281,7 @@ STATES = Group(
         _of("crash_states_unknown", COUNT, "", "crash states of which nothing is known", "unknown"),
         _of("crash_states_images", COUNT, "", "different contents of the disk among them", "images"),
         _of("crash_states_outcomes", COUNT, "", "different ends that recovery came to", "outcomes"),
-        _of("crash_states_drawn", COUNT, "", "crash states that were drawn by lot", "drawn"),
+        _of("crash_states_drawn", COUNT, "", "crash states that were drawn at random", "drawn"),
         _of("crash_states_drawn_outcomes_once", COUNT, "", "ends of recovery that came up once among the drawn states",
             "drawn_outcomes_once"),
         _of("crash_states_per_s", NUMBER, "1/s", "crash states looked at in a second", "per_s"),

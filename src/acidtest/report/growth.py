@@ -16,11 +16,11 @@ from acidtest.analysis.growth.answer import GrowthAnswer, Prediction, analyse, s
 from acidtest.analysis.growth.compared import Pair, RatioAt, compare, pairs
 from acidtest.analysis.growth.held_out import Score, held_out, looking_back
 from acidtest.analysis.growth.series import RecordedSize, Series
-from acidtest.analysis.growth.words import foretold_sentence, score_sentence, sentences
+from acidtest.analysis.growth.words import predicted_sentence, score_sentence, sentences
 from acidtest.report.numbers import attributes, bounds_json, summary_json
 
-HELD_OUT = "Of sizes held out, foretold before they were loaded"
-LOOKED_BACK = "Looking back, each size foretold from the smaller ones of its series alone"
+HELD_OUT = "Of sizes held out, predicted before they were loaded"
+LOOKED_BACK = "Looking back, each size predicted from the smaller ones of its series alone"
 NO_RATE = "Nothing is told of its growth: no size has a rate."
 
 
@@ -54,11 +54,11 @@ class Concluded:
     @property
     def sentences(self) -> list[str]:
         answer = sentences(self.answer, self.predictions) if self.answer else [NO_RATE]
-        return [*answer, *map(foretold_sentence, held_out([self.series]).forecasts), *self.refused, *self.incomplete]
+        return [*answer, *map(predicted_sentence, held_out([self.series]).forecasts), *self.refused, *self.incomplete]
 
     @property
     def refused(self) -> list[str]:
-        """Of held-out sizes, why nothing was foretold."""
+        """Of held-out sizes, why nothing was predicted."""
         forecasts = [(at, at.forecast) for at in self.sizes if at.forecast]
         return [f"{at.asked}, held out: {one.refused}." for at, one in forecasts if one.refused]
 
@@ -135,7 +135,7 @@ class Growth:
 
     @cached_property
     def looked_back(self) -> Score:
-        """Of the sizes that smaller ones of the same series could have foretold; about half a second each."""
+        """Of the sizes that smaller ones of the same series could have predicted; about half a second each."""
         return looking_back([one.series for one in self.series])
 
     @property

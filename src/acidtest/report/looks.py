@@ -154,7 +154,7 @@ class Looks:
         """The rows of each panel, with its title; one without a title where they have room in one.
 
         A row to which a panel's factor does not apply stands in all of its panels. Where marks have no ``dashes``, the
-        factor that these tell apart has panels too.
+        factor that these distinguish has panels too.
         """
         factors = [*self.panelled]
         if self.dashed and not dashes and self.dashed != self.coloured:

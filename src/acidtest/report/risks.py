@@ -47,8 +47,8 @@ def fault_lines(faults: Mapping[str, Sequence[str]]) -> list[str]:
 
 def sentence(one: LevelRisk) -> str:
     """What may be lost, and what power cuts found."""
-    said = one.risk.phrase if one.risk else "not known here"
-    return f"{said}. {cuts_text(one.cuts)}" if one.cuts else said
+    text = one.risk.phrase if one.risk else "not known here"
+    return f"{text}. {cuts_text(one.cuts)}" if one.cuts else text
 
 
 def cuts_text(cuts: Sequence[Survival]) -> str:

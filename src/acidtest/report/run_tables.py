@@ -107,9 +107,9 @@ def growing(results: Results, of: Measured) -> Table:
 def _verdict(line: Line) -> Cell:
     if not line.row.done:
         return Cell("no result", "bad")
-    said = "base" if line.is_base else line.verdict
+    text = "base" if line.is_base else line.verdict
     reason = line.against_base.reason if line.against_base else ""
-    return Cell(said, said if said in ("faster", "slower") else "" if said == "no difference shown" else "soft", reason)
+    return Cell(text, text if text in ("faster", "slower") else "" if text == "no difference shown" else "soft", reason)
 
 
 def kinds(lines: Sequence[Line]) -> Table:

@@ -99,9 +99,9 @@ def _points(search: Search) -> list[Row]:
             (clause.figure, value, FIGURES[n % len(FIGURES)])
             for n, (clause, value) in enumerate(zip(clauses, one.run.values_ms, strict=True))
         ]
-        said = "holds" if one.run.holds else "does not hold"
+        text = "holds" if one.run.holds else "does not hold"
         rows += [
-            {"offered": one.step.rate_per_s, "ms": max(value, 1e-3), "figure": name, "said": said, "colour": colour,
+            {"offered": one.step.rate_per_s, "ms": max(value, 1e-3), "figure": name, "said": text, "colour": colour,
              "fill": colour if one.run.holds else "transparent"}
             for name, value, colour in figures
             if math.isfinite(value) and value <= top_ms
@@ -120,13 +120,13 @@ def _marks(line: Line) -> list[tuple[Row, tuple[int, ...], float]]:
     search = line.search
     marks: list[tuple[Row, tuple[int, ...], float]] = []
     if knee := search.knee():
-        said = f"knee: {rate(knee.rate_per_s)} a second"
-        marks.append(({"offered": knee.rate_per_s, "colour": KNEE, "said": said}, KNEE_DASH, 1.8))
+        text = f"knee: {rate(knee.rate_per_s)} a second"
+        marks.append(({"offered": knee.rate_per_s, "colour": KNEE, "said": text}, KNEE_DASH, 1.8))
     if most := search.most_per_s():
         marks.append(({"offered": most, "colour": MOST, "said": f"most served: {rate(most)} a second"}, MOST_DASH, 1.5))
     if line.rate_per_s:
-        said = f"holds {search.asked.limit}: {rate(line.rate_per_s)} a second"
-        marks.append(({"offered": line.rate_per_s, "colour": HELD, "said": said}, UNDASHED, 2.2))
+        text = f"holds {search.asked.limit}: {rate(line.rate_per_s)} a second"
+        marks.append(({"offered": line.rate_per_s, "colour": HELD, "said": text}, UNDASHED, 2.2))
     return marks
 
 

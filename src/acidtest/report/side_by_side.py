@@ -143,8 +143,8 @@ def print_pairs(columns: Sequence[Column], pairs: Sequence[Any], console: Consol
 
 def print_different(different: Sequence[Mapping[str, str]], console: Console) -> None:
     for line in different:
-        said = f"differs: {line['what']}: A {line['a']}, B {line['b']}"
-        console.print(said, style="yellow", soft_wrap=True, markup=False)
+        text = f"differs: {line['what']}: A {line['a']}, B {line['b']}"
+        console.print(text, style="yellow", soft_wrap=True, markup=False)
 
 
 def differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[dict[str, str]]:

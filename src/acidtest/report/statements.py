@@ -56,7 +56,7 @@ def table(of: Sequence[TracedStatement], most: int = TEXT_SHOWN) -> Table:
     return Table(columns, of, "statements", explained=EXPLAINED)
 
 
-def said(traced: TracedStatements) -> str:
+def trace_summary(traced: TracedStatements) -> str:
     """What was traced, and what is missing of it."""
     if traced.not_traced is not None:
         return f"Statements were not traced: {traced.not_traced}."
@@ -76,7 +76,7 @@ def said(traced: TracedStatements) -> str:
 def print_statements(traced: TracedStatements, console: Console) -> None:
     """A row for each statement, the one that took longest first."""
     console.print()
-    console.print(Text(said(traced), style="yellow" if traced.lost or traced.not_traced else ""))
+    console.print(Text(trace_summary(traced), style="yellow" if traced.lost or traced.not_traced else ""))
     print_table(table(traced.statements[:SHOWN]), console, "the recording and --json have all")
     if (more := len(traced.statements) - SHOWN) > 0:
         console.print(f"{counted(more, 'more statement is', 'more statements are')} in the recording.", style="dim")

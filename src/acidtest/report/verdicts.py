@@ -40,7 +40,7 @@ def found(ratios: Sequence[float]) -> str:
 
 
 def comparisons(made: Sequence[Comparison], factors: Sequence[str]) -> Table:
-    """Every comparison that was made, of rows that are told apart by ``factors``."""
+    """Every comparison that was made, of rows that are distinguished by ``factors``."""
 
     def verdict(one: Comparison) -> Cell:
         return Cell(one.verdict, one.verdict if one.verdict in ("faster", "slower") else "soft", one.reason)

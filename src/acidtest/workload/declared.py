@@ -50,7 +50,7 @@ def declared(text: str, where: str, problems: Problems) -> Declared:
         written = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a number may have too many digits, a list too many brackets
         why = " ".join(str(error).split()) if isinstance(error, ValueError) else "it is nested too deeply"
-        raise BadInput(f"{where}: not TOML: {why}", "mend that line") from None
+        raise BadInput(f"{where}: not TOML: {why}", "correct that line") from None
     reading = _Reading(where, problems)
     reading.known("key", written, KEYS)
     if not isinstance(written.get("description", ""), str):
@@ -112,7 +112,7 @@ class _Reading:
     def known(self, what: str, table: Mapping[str, Any], allowed: Collection[str]) -> None:
         for key in table:
             if key not in allowed:
-                self.refuse(not_among(what, cut(key), allowed), "mend it, or leave it out")
+                self.refuse(not_among(what, cut(key), allowed), "correct it, or leave it out")
 
     def each(
         self, key: str, written: Mapping[str, Any], one: Callable[[Any], T], named: re.Pattern[str] | None = None

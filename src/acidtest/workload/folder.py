@@ -183,7 +183,7 @@ def _text(path: Path) -> regular.Text:
     try:
         return regular.text(path, SQL_BYTES_MAX)
     except regular.Unreadable as error:
-        raise BadInput(f"{path}: {error}", "mend the file, or take it out of the folder") from None
+        raise BadInput(f"{path}: {error}", "correct the file, or take it out of the folder") from None
 
 
 def _sql_files(path: Path, names: Collection[str], problems: Problems) -> tuple[dict[str, SqlFile], dict[str, str]]:
@@ -250,7 +250,7 @@ def _tables(path: Path, csvs: Collection[str], said: Declared, problems: Problem
             tables.append(Generated(table, load.rows, load.columns, str(path / TOML)))
         elif load.csv not in csvs:
             missing = f"{path / load.csv}: is missing, and {path / TOML} names it under load.{table}"
-            problems.add(BadInput(missing, "add the file, or mend its name"))
+            problems.add(BadInput(missing, "add the file, or repair its name"))
         else:
             with problems.gather():
                 tables.append(_csv(path, table, load.csv))
@@ -267,7 +267,7 @@ def _csv(path: Path, table: str, name: str) -> Csv:
     try:
         held = regular.rows(file)
     except regular.Unreadable as error:
-        raise BadInput(f"{file}: {error}", "mend the file") from None
+        raise BadInput(f"{file}: {error}", "correct the file") from None
     for column in held.columns:
         if not IDENTIFIER.fullmatch(column):
             raise BadInput(

@@ -110,7 +110,7 @@ def effect(text: str, family: str) -> Effect:
     first, second = (*words, "", "")[:2]
     answer: Effect = ""
     if family == FIREBIRD.name:
-        return ""  # its transactions are told apart from its statements
+        return ""  # its transactions are distinguished from its statements
     if (first == "BEGIN" and (family != MYSQL.name or second in ("", "WORK"))) or (first, second) == (
         "START",
         "TRANSACTION",

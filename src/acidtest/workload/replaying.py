@@ -231,7 +231,7 @@ class _Makes:
             self._write(session, entry, "r" if ended == "rollback" else "c")
             self.transactions += 1
             session.is_open = False
-            if is_open:  # and another one begins within the text, which the rig cannot tell apart
+            if is_open:  # and another one begins within the text, which the rig cannot distinguish
                 self._begin(session, Entry(entry.session, "begin", entry.at_us, entry.line), "i")
         elif not session.is_open and is_open:
             self._begin(session, entry, "b")
@@ -417,7 +417,7 @@ def made(paths: Sequence[Path], database: str | None, out: IO[bytes]) -> LogFact
         raise BadInput(
             f"{paths[0]}: has no statement of database {harmless(database, 60)}; "
             f"it is of {', '.join(harmless(name, 60) for name in makes.others[:5]) or 'none that it names'}",
-            "mend log_database",
+            "correct log_database",
         )
     lanes = makes.finish()
     return _facts(makes, of, lanes, paths)

@@ -53,7 +53,7 @@ def models(x: Floats, z: Floats, knee: Found | None, misses: Curve) -> list[Mode
     """Every curve that the sizes can bear, the best first; ``knee`` where one is shown, ``misses`` the cache's curve.
 
     What is asked for lies beyond the largest size, so a curve is judged by what it says of sizes larger than all that
-    it was fitted to: the smaller half of the sizes foretells the others, then one more does, and so on (rolling origin,
+    it was fitted to: the smaller half of the sizes predicts the others, then one more does, and so on (rolling origin,
     Tashman 2000, International Journal of Forecasting 16, 437). Leaving one size out in the middle would test
     interpolation, in which a curve with more parameters wins that goes astray beyond the end. Where a knee is shown
     there are only the curves that have one, and only origins from which it could be seen.
@@ -63,7 +63,7 @@ def models(x: Floats, z: Floats, knee: Found | None, misses: Curve) -> list[Mode
     curves = [PIECEWISE, misses] if knee else [CONSTANT, POWER, LOGARITHMIC, LOGARITHMIC_TIME, PIECEWISE, misses]
     fitted = [one for curve in curves if (one := fit(curve, x, z)) and one.freedom >= FREEDOM]
     origins = _seen(x, knee)
-    errors = [_foretold(curve, x, z, origins) for curve in fitted]
+    errors = [_predicted(curve, x, z, origins) for curve in fitted]
     if not origins or not fitted:
         return [Model(curve, None, 1.0, True) for curve in sorted(fitted, key=lambda curve: curve.scatter)]
     squares = [max(float((missed**2).mean()), EXACT) for missed, _ in errors]
@@ -76,7 +76,7 @@ def models(x: Floats, z: Floats, knee: Found | None, misses: Curve) -> list[Mode
 
 
 def _seen(x: Floats, knee: Found | None) -> Sequence[int]:
-    """Origins: so many of the smallest sizes foretell the others."""
+    """Origins: so many of the smallest sizes predict the others."""
     first = max(3, len(x) // 2)
     if knee is not None:
         first = max(first, int((x <= knee.at).sum()) + 2, 5)
@@ -87,10 +87,10 @@ def _seen(x: Floats, knee: Found | None) -> Sequence[int]:
     return [int(origins[n]) for n in chosen]
 
 
-def _foretold(fitted: Fit, x: Floats, z: Floats, origins: Sequence[int]) -> tuple[Floats, Floats]:
+def _predicted(fitted: Fit, x: Floats, z: Floats, origins: Sequence[int]) -> tuple[Floats, Floats]:
     """Errors of all forecasts, and the standard errors that the curve gave for them with its scatter over all sizes.
 
-    From so few sizes that the curve cannot be fitted, its simpler one foretells.
+    From so few sizes that the curve cannot be fitted, its simpler one predicts.
     """
     missed, standard_errors = [], []
     for origin in origins:

@@ -1,4 +1,4 @@
-"""What is foretold of a held-out size before anything of it is loaded, and how forecasts have fared.
+"""What is predicted of a held-out size before anything of it is loaded, and how forecasts have fared.
 
 A forecast is worth what it was worth before: so each is made of smaller sizes alone, and those of held-out sizes are in
 the journal before the sizes are measured. The share of measured figures that lie in their 95 % intervals is told with
@@ -23,18 +23,18 @@ from acidtest.analysis.summary import Interval, median
 from acidtest.journal.models import Forecast, Journal
 
 MISSED = 0.05  # of the size: further from it than that, what is measured is no answer to the forecast
-LOOKS_BACK = 6  # at most so many sizes of a series are foretold again from the smaller ones: each takes half a second
+LOOKS_BACK = 6  # at most so many sizes of a series are predicted again from the smaller ones: each takes half a second
 CONFIDENCE = 0.95
 
 
-def foretell(
+def predict(
     journal: Journal, levels: Mapping[str, str], size: str, bytes_: float | None, units: int | None = None
 ) -> Forecast | None:
     """The forecast of ``size`` for the series with these ``levels`` (factor -> level, without the size).
 
     It is made of the sizes that are not held out. ``bytes_`` are those of the size, or it has ``units`` of the
     workload's, and is as large as the largest size measured lets expect. None where something of the size is measured
-    already, so that nothing can be foretold any more, or where the journal has this very forecast.
+    already, so that nothing can be predicted any more, or where the journal has this very forecast.
     """
     rows = samples.rows(journal.header, journal.recordings)
     series = next(
@@ -76,14 +76,14 @@ def _bytes_of(units: int, used: Sequence[RecordedSize]) -> float | None:
 
 
 @dataclass(frozen=True)
-class Foretold:
+class Predicted:
     """A forecast beside what was measured."""
 
     series: str
     bytes: float  # of the database that was measured
-    rate: float  # that was foretold
+    rate: float  # that was predicted
     interval: Interval
-    measured: float | None  # median of the repetitions; None: not yet, or at another size than was foretold
+    measured: float | None  # median of the repetitions; None: not yet, or at another size than was predicted
     missing: str | None = None  # why there is no figure
 
     @property
@@ -95,16 +95,16 @@ class Foretold:
 class Score:
     """How forecasts have fared: those that stand beside a figure."""
 
-    forecasts: tuple[Foretold, ...]
+    forecasts: tuple[Predicted, ...]
 
     @property
-    def scored(self) -> list[Foretold]:
+    def scored(self) -> list[Predicted]:
         return [forecast for forecast in self.forecasts if forecast.measured is not None]
 
     @property
     def held(self) -> int:
         """Of ``scored``, so many in their interval."""
-        return sum(foretold.holds is True for foretold in self.scored)
+        return sum(predicted.holds is True for predicted in self.scored)
 
     @property
     def coverage(self) -> Interval | None:
@@ -114,15 +114,21 @@ class Score:
 
     @property
     def error(self) -> float | None:
-        """Median distance of what was measured from the figure foretold, as a share of the latter."""
-        ratios = [foretold.measured / foretold.rate for foretold in self.scored if foretold.measured and foretold.rate]
+        """Median distance of what was measured from the figure predicted, as a share of the latter."""
+        ratios = [
+            predicted.measured / predicted.rate for predicted in self.scored if predicted.measured and predicted.rate
+        ]
         return None if not ratios else float(np.expm1(np.median(np.abs(np.log(ratios)))))
 
     @property
     def width(self) -> float | None:
         """Median of the intervals' upper ends over their lower ones."""
         return median(
-            [foretold.interval.high / foretold.interval.low for foretold in self.scored if foretold.interval.low > 0]
+            [
+                predicted.interval.high / predicted.interval.low
+                for predicted in self.scored
+                if predicted.interval.low > 0
+            ]
         )
 
 
@@ -133,14 +139,14 @@ def exact_interval(hits: int, of: int) -> Interval:
 
 
 def looking_back(series: Sequence[Series]) -> Score:
-    """Each size foretold from the smaller ones of its series alone; held-out sizes are not among them.
+    """Each size predicted from the smaller ones of its series alone; held-out sizes are not among them.
 
-    Where a series has more sizes than ``LOOKS_BACK`` that can be foretold, those largest.
+    Where a series has more sizes than ``LOOKS_BACK`` that can be predicted, those largest.
     """
-    return Score(tuple(foretold for each in series for foretold in _looked_back(each)))
+    return Score(tuple(predicted for each in series for predicted in _looked_back(each)))
 
 
-def _looked_back(series: Series) -> list[Foretold]:
+def _looked_back(series: Series) -> list[Predicted]:
     held_out = {at.bytes for at in (series.recorded.sizes if series.recorded else ()) if at.forecast}
     points = tuple(point for point in series.points if point.bytes not in held_out)
     found = []
@@ -148,17 +154,17 @@ def _looked_back(series: Series) -> list[Foretold]:
         measured = median(points[n].rates)
         prediction = analyse(replace(series, points=points[:n])).predict(points[n].bytes)
         if prediction.rate is not None and prediction.interval is not None:
-            found.append(Foretold(series.name, points[n].bytes, prediction.rate, prediction.interval, measured))
+            found.append(Predicted(series.name, points[n].bytes, prediction.rate, prediction.interval, measured))
     return found
 
 
 def held_out(series: Sequence[Series]) -> Score:
-    """What was foretold of held-out sizes, where it was not refused."""
+    """What was predicted of held-out sizes, where it was not refused."""
     sizes = [at for one in series for at in (one.recorded.sizes if one.recorded else ())]
     return Score(tuple(found for at in sizes if (found := _held_out(at))))
 
 
-def _held_out(at: RecordedSize) -> Foretold | None:
+def _held_out(at: RecordedSize) -> Predicted | None:
     forecast = at.forecast
     if forecast is None or forecast.bytes is None or forecast.rate_per_s is None:
         return None
@@ -171,4 +177,4 @@ def _held_out(at: RecordedSize) -> Foretold | None:
     elif abs(at.bytes - forecast.bytes) > MISSED * forecast.bytes:
         missing = "the database has another size than was foretold"
     measured = None if missing else at.rate.median
-    return Foretold(at.series, at.bytes or forecast.bytes, forecast.rate_per_s, interval, measured, missing)
+    return Predicted(at.series, at.bytes or forecast.bytes, forecast.rate_per_s, interval, measured, missing)

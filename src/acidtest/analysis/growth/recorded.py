@@ -40,8 +40,8 @@ def recorded(
         name = levels_text(key, varying) or members[0].engine
         present = {row.levels[SIZE] for row in members}
         never = tuple(size for size in header.factors.get(SIZE, []) if size not in present)
-        foretold = {forecast.size: forecast for forecast in forecasts if forecast.levels == key}
-        sizes = tuple(_size(name, row, foretold.get(row.levels[SIZE])) for row in members)
+        predicted = {forecast.size: forecast for forecast in forecasts if forecast.levels == key}
+        sizes = tuple(_size(name, row, predicted.get(row.levels[SIZE])) for row in members)
         points = sorted((size.point for size in sizes if size.point), key=lambda point: point.bytes)
         beside = Recorded(members[0].workload, key, sizes, never, asked.get("load") == "fresh")
         series.append(Series(name, tuple(points), tuple(_landmarks(sizes, memory_bytes)), beside))

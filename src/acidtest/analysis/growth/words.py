@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acidtest.analysis.growth.answer import WIDE, Estimate, GrowthAnswer, Prediction, size_text
-from acidtest.analysis.growth.held_out import Foretold, Score
+from acidtest.analysis.growth.held_out import Predicted, Score
 from acidtest.analysis.growth.series import MEMORY
 from acidtest.words import counted
 
@@ -33,10 +33,10 @@ def expected(prediction: Prediction) -> str:
     return " ".join([words, *map(_sentence, prediction.doubts)])
 
 
-def foretold_sentence(one: Foretold) -> str:
+def predicted_sentence(one: Predicted) -> str:
     """A forecast of a held-out size, and what was measured there."""
     words = (
-        f"At {size_text(one.bytes)}, held out, {one.rate:.4g} a second were foretold, between "
+        f"At {size_text(one.bytes)}, held out, {one.rate:.4g} a second were predicted, between "
         f"{_rate(one.interval.low)} and {one.interval.high:.4g} (95 %)"
     )
     if one.measured is None:

@@ -155,7 +155,7 @@ def _toml(text: str, name: str) -> _Table:
     try:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{harmless(name)}: not TOML: {harmless(str(error))}", "mend that line") from None
+        raise BadInput(f"{harmless(name)}: not TOML: {harmless(str(error))}", "correct that line") from None
     lines: dict[Path, int] = {(): 1}
     at: Path = ()
     counts: Counter[Path] = Counter()
@@ -270,8 +270,8 @@ def check_published(declared: Declared, files: Mapping[str, File]) -> None:
         if file is None:
             problems.add(BadInput(f"{at}{_cut(place[1])} is not in the kit", "name a file and a line of it"))
         elif place[2] and not 0 < int(place[2]) <= len(file.lines):
-            told = counted(len(file.lines), "line")
-            problems.add(BadInput(f"{at}{_cut(claim.published)} is not there", f"the file has {told}"))
+            text = counted(len(file.lines), "line")
+            problems.add(BadInput(f"{at}{_cut(claim.published)} is not there", f"the file has {text}"))
     problems.check()
 
 

@@ -164,7 +164,7 @@ def of_initdb(words: Sequence[str], where: Where) -> tuple[Setting, ...]:
 
 
 def split(text: str) -> list[str]:
-    """The words of a command in one string; those that can be told apart, if its quotes do not match."""
+    """The words of a command in one string; those that can be distinguished, if its quotes do not match."""
     text = text[: 1 << 16]
     try:
         return shlex.split(text, comments=False)
@@ -437,8 +437,8 @@ def container(
         return
     engine = known_image.engine
     words = [word for word in words if word]
-    told = " ".join(words)
-    elsewhere = elsewhere or UNKNOWN in told or (GIVEN.search(told) is not None and not reads)
+    text = " ".join(words)
+    elsewhere = elsewhere or UNKNOWN in text or (GIVEN.search(text) is not None and not reads)
     while words and program(words[0]) in ("docker-entrypoint.sh", "entrypoint.sh", "exec", "gosu", "tini", "--"):
         words = words[1:]
     if words and words[0][0] != "-" and not _serves(words):

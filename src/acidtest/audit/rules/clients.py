@@ -49,11 +49,11 @@ def scale_below_clients(bench: Bench) -> Iterator[Found]:
 def _branches(one: Published) -> float | None:
     """How many rows there are that every transaction has to change one of; None of other workloads."""
     if one.tool == "pgbench":
-        said = (one.script or one.name).lower()
-        return one.scale if "tpc-b" in said else None
+        text = (one.script or one.name).lower()
+        return one.scale if "tpc-b" in text else None
     if one.tool in SEVERAL and not one.warehouses:
-        told = f"{one.script} {one.name} {one.where.file}".lower().replace("-", "")
-        return one.scale if "tpcc" in told else None
+        text = f"{one.script} {one.name} {one.where.file}".lower().replace("-", "")
+        return one.scale if "tpcc" in text else None
     if one.tool in TPC_C or "tpcc" in one.script.lower().replace("-", ""):
         sets = one.parameters.get("tables", "1")  # of sysbench's TPC-C, each with so many warehouses
         held = one.warehouses or one.scale

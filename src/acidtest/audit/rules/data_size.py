@@ -123,8 +123,8 @@ def _of(one: Published) -> tuple[int, str] | None:
         rows, tables = _number(one, "rowsatable"), _number(one, "tables", "oltptablescount")
         if rows is None or (tables is None and any(_plain(name) in TABLES for name in one.parameters)):
             return None  # that is in a variable which nobody fills in
-        told = counted(tables or 1, "table", spec=",.0f")
-        return int(rows * (tables or 1) * SYSBENCH_ROW), f"sysbench's {told} of {counted(rows, 'row', spec=',.0f')}"
+        text = counted(tables or 1, "table", spec=",.0f")
+        return int(rows * (tables or 1) * SYSBENCH_ROW), f"sysbench's {text} of {counted(rows, 'row', spec=',.0f')}"
     if one.tool == "ycsb" and (records := one.scale or _number(one, "recordcount")):
         field = (_number(one, "fieldcount") or YCSB_FIELDS) * (_number(one, "fieldlength") or YCSB_FIELD)
         return int(records * field), f"{counted(records, 'record', spec=',.0f')} of YCSB"

@@ -35,8 +35,8 @@ def machine_differs(bench: Bench) -> Iterator[Found]:
     for one, other in combinations(bench.declared.sides, 2):
         pairs = [pair for pair in _facts(bench.declared, one, other) if pair[0].name not in free]
         if pairs:
-            told = "; ".join(f"{_called(a)} for {one.name} and {b.value} for {other.name}" for a, b in pairs)
-            yield Found(f"{told}.", tuple(fact.says() for pair in pairs for fact in pair))
+            text = "; ".join(f"{_called(a)} for {one.name} and {b.value} for {other.name}" for a, b in pairs)
+            yield Found(f"{text}.", tuple(fact.says() for pair in pairs for fact in pair))
 
 
 def _called(fact: Setting) -> str:

@@ -1,4 +1,4 @@
-"""What each side promises of a commit: whether it survives a power cut, and whether torn pages are mended."""
+"""What each side promises of a commit: whether it survives a power cut, and whether torn pages are repaired."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ MANUALS = (
     "Firebird, gfix -write; MongoDB, Write Concern; Redis, Persistence; Cassandra, commitlog_sync; Tarantool, "
     "wal_mode; mount(8), barrier; TPC-C, clause 3.5: durability"
 )
-Promise = Literal["a commit is on the drive when it returns", "a page torn by a power cut is mended"]
+Promise = Literal["a commit is on the drive when it returns", "a page torn by a power cut is repaired"]
 COMMIT: Promise = "a commit is on the drive when it returns"
-PAGES: Promise = "a page torn by a power cut is mended"
+PAGES: Promise = "a page torn by a power cut is repaired"
 
 
 def _on(value: str) -> bool:
@@ -178,13 +178,13 @@ def _differs_by_default(bench: Bench) -> Iterator[Found]:
         known = _of_stores(bench, together)
         if len({promise for promise, _ in known.values()}) < 2 or not _writes(bench):
             continue
-        told = "; ".join(
+        text = "; ".join(
             f"{stores.MEANS[level]} in {stores.titles(of)}"
             for level in sorted(stores.MEANS, reverse=True)
             if (of := [name for name, (promise, _) in known.items() if promise == level])
         )
         evidence = dict.fromkeys(said for _, of in known.values() for said in of)
-        yield Found(f"As far as the kit sets it, a write is {told}.", tuple(evidence), "guessed")
+        yield Found(f"As far as the kit sets it, a write is {text}.", tuple(evidence), "guessed")
 
 
 def _of_stores(bench: Bench, together: Mapping[str, list[Evidence]]) -> dict[str, tuple[int, list[Evidence]]]:

@@ -47,7 +47,7 @@ def _steadiness(series: Sequence[float]) -> Steadiness:
 def _second(number: int, rate: float) -> Second:
     from acidtest.journal.protocol import Second  # noqa: PLC0415
 
-    # In thousandths, so that rates below one a second are told apart.
+    # In thousandths, so that rates below one a second are distinguished.
     return Second(
         at_s=float(number), length_s=1.0, committed=round(rate * 1000), conflicts=0, errors=0,
         latency_ns_p50=0, latency_ns_p99=0, latency_ns_max=0,

@@ -189,8 +189,8 @@ def _numeric(rows: Sequence[TableRow]) -> Iterator[Evidence]:
             of_table[row.where.file, row.table].append(row)
             figures[row.where.file, row.table] += len(cells)
     for at, of in of_table.items():
-        said = " ".join((*of[0].head, of[0].under, *(row.cells[0] for row in of)))
-        few = len(of) >= FEW_ROWS and figures[at] >= FEW_CELLS and MEASURED.search(said)
+        text = " ".join((*of[0].head, of[0].under, *(row.cells[0] for row in of)))
+        few = len(of) >= FEW_ROWS and figures[at] >= FEW_CELLS and MEASURED.search(text)
         if len(of) >= NUMERIC_ROWS or few:
             yield from (row.where.says(" | ".join(row.cells)[:120]) for row in of)
 

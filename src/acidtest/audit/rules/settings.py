@@ -275,11 +275,11 @@ def _within(engine: str, side: Side) -> Iterator[Found]:
             pairs = [(mine, theirs) for mine in one.settings if (theirs := other.get(mine.name))]
             differing = [(mine, theirs) for mine, theirs in pairs if _apart(of, mine, theirs)]
             if differing:
-                told = "; ".join(
+                text = "; ".join(
                     f"{mine.name} ({mine.value} and {theirs.value})" for mine, theirs in differing[:TOLD_MAX]
                 )
                 evidence = tuple(each.says() for pair in differing for each in pair)
-                yield Found(f"Two configurations in {one.where.file} differ: {told}.", evidence, noted=True)
+                yield Found(f"Two configurations in {one.where.file} differ: {text}.", evidence, noted=True)
 
 
 def _apart(of: settings.Engine, one: Setting, other: Setting) -> bool:

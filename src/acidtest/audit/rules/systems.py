@@ -109,12 +109,12 @@ def system_differs(bench: Bench) -> Iterator[Found]:
             f"{', '.join(parts)}.", tuple(binary.where.says(f"built for {binary.system}") for binary in binaries)
         )
     if "machine" not in bench.factors and (differing := list(_differing(bench))):
-        told = "; ".join(f"the {one.what} ({', '.join(one.values)})" for one in differing)
+        text = "; ".join(f"the {one.what} ({', '.join(one.values)})" for one in differing)
         evidence = dict.fromkeys(
             said.where.says(said.text) for one in differing for of in one.values.values() for said in of
         )
         # Systems may be what is compared: what a kit's files do not say is for its reader to know.
-        yield Found(f"The results come from systems that differ in {told}.", tuple(evidence), noted=True)
+        yield Found(f"The results come from systems that differ in {text}.", tuple(evidence), noted=True)
     if not {"machine", "memory"} & bench.factors:
         yield from _memories(bench)
 

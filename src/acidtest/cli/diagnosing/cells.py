@@ -20,7 +20,7 @@ from acidtest.conductor.run import run
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
 from acidtest.engine.compare import spoken
-from acidtest.errors import AcidtestError, BadInput, told
+from acidtest.errors import AcidtestError, BadInput, message_of
 from acidtest.families import FAMILIES
 from acidtest.journal import reader
 from acidtest.journal.diagnosis import DURABLE, Cells, Diagnosis
@@ -58,7 +58,7 @@ def measured(
             course.missing(f"cells with the database's own {one}", f"{engine.id} does not take it")
         plan, cells = _planned(course, engine, taken, exact=exact, any_found=bool(taken.settings))
     except AcidtestError as error:
-        course.missing(report.CELLS, told(error))
+        course.missing(report.CELLS, message_of(error))
         yield None, None, None, None
         return
     with closing(Ledger()) as ledger:
@@ -71,7 +71,7 @@ def measured(
                 )
                 journal = _run(course, plan, scratch.path / "run")
             except (AcidtestError, OSError) as error:
-                course.missing(report.CELLS, told(error))
+                course.missing(report.CELLS, message_of(error))
             directory = scratch.path / "run" if scratch and journal else None
             yield (cells if journal else None), taken, directory, journal
         finally:
@@ -143,21 +143,21 @@ def _said(
         False: f"{engine.id}, which is of another version than the one in question",
         None: f"{engine.id}; of which version the one in question is was not found",
     }[exact]
-    said = [f"A scratch database of {which}, with one terminal."]
+    lines = [f"A scratch database of {which}, with one terminal."]
     if engine.embedded and FAMILIES[engine.family].server_port is not None:
-        said.append(
+        lines.append(
             "It is embedded in the process that loads it: where a server has the database in question, that server's "
             "connections, network and shared cache are not in these rates."
         )
     if len(each) == 1:
-        said.append("What was found is what the reference sets, so that there is nothing to compare.")
+        lines.append("What was found is what the reference sets, so that there is nothing to compare.")
     if not any_found:
-        said.append("No setting was found: the engine's own defaults stand in their place.")
+        lines.append("No setting was found: the engine's own defaults stand in their place.")
     if DURABLE in each:
-        said.append(
+        lines.append(
             f"{DURABLE} has the settings that were found, but for those by which commits do not wait for the drive."
         )
-    return " ".join(said)
+    return " ".join(lines)
 
 
 class _Enough(Exception):

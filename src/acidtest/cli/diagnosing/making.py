@@ -23,7 +23,7 @@ from acidtest.cli.spans import span
 from acidtest.conductor.admission import Devices
 from acidtest.conductor.inspect import Options, inspect
 from acidtest.conductor.probe import probe as run_probe
-from acidtest.errors import AcidtestError, BadInput, told
+from acidtest.errors import AcidtestError, BadInput, message_of
 from acidtest.files import find_rig
 from acidtest.journal import diagnosis as recordings
 from acidtest.journal import probe as probes
@@ -132,7 +132,7 @@ def _probe(course: Course) -> ProbeRecording | None:
         with ProbeWatcher(course.console, len(plan.order)) as watcher:
             return run_probe(course.place, plan, Devices(), watcher.say, watcher.steps)
     except AcidtestError as error:
-        course.missing(report.PROBE, told(error))
+        course.missing(report.PROBE, message_of(error))
         return None
 
 
@@ -153,7 +153,7 @@ def _inside(course: Course) -> Inside | None:
     except AcidtestError as error:
         if course.database.bytes is None and not REFUSED.search(error.message):
             raise  # a server that cannot be reached is not the one in question
-        course.missing(report.INSIDE, told(error))
+        course.missing(report.INSIDE, message_of(error))
         return None
     if inspected.statistics is None and inspected.statistics_said:
         course.missing("statistics of its tables", inspected.statistics_said)

@@ -17,7 +17,7 @@ from acidtest.conductor.rig import DiskFull
 from acidtest.conductor.validity import broken_in
 from acidtest.engine import Instance
 from acidtest.engine.base import Launcher
-from acidtest.errors import CellFailed, told
+from acidtest.errors import CellFailed, message_of
 from acidtest.journal.models import SIZE, DatabaseSize, Warning
 from acidtest.place import Place
 from acidtest.place.trees import is_full
@@ -71,7 +71,7 @@ class Series:
         except (CellFailed, OSError) as error:
             full = isinstance(error, DiskFull) or (isinstance(error, OSError) and is_full(error))
             if full:
-                reason = f"{self._where(cell)} is full: {told(error)}"
+                reason = f"{self._where(cell)} is full: {message_of(error)}"
             else:
                 refuse_to_go_on(self._context)
                 reason = why_failed(error, self._context.engine(cell))

@@ -73,8 +73,8 @@ def validation(check: str, log: str, database: Path) -> Integrity:
         return Integrity(holds="broken", check=check, said=" / ".join([finished[0], *errors[:3]]))
     warnings = [message.strip() for message in WARNING.findall(log)]
     known = [message for message in warnings if FIREBIRD.known_by(message)]  # first, for only three are kept
-    said = "" if finished[2] == "0" else " / ".join([finished[0], *list(dict.fromkeys([*known, *warnings]))[:3]])
-    return Integrity(holds="holds", check=check, said=said)
+    text = "" if finished[2] == "0" else " / ".join([finished[0], *list(dict.fromkeys([*known, *warnings]))[:3]])
+    return Integrity(holds="holds", check=check, said=text)
 
 
 def messages(lines: Iterable[str]) -> Iterator[str]:

@@ -92,12 +92,12 @@ class SynchronousPair(FirebirdPair):
         published = ask_primary(PUBLISHED)[0][0]
         mode, sessions = ask_replica(REPLICA_STATE.format(self.ends.primary))[0]
         errors = self.primary.replication_errors()
-        said = (
+        text = (
             f"publications that are active {published}, MON$REPLICA_MODE of the replica {mode}, its sessions from the "
         )
-        said += f"primary {sessions}, replication.log: {errors or 'no error'}"
+        text += f"primary {sessions}, replication.log: {errors or 'no error'}"
         keeps_up = published == "1" and mode == "1" and not errors and (not loaded or sessions not in ("0", None))
-        return Seen(said, in_force=keeps_up)
+        return Seen(text, in_force=keeps_up)
 
 
 class AsynchronousPair(FirebirdPair):
@@ -140,13 +140,13 @@ class AsynchronousPair(FirebirdPair):
         errors = self.primary.replication_errors() or self.replica.replication_errors()
         segments = len(list(self._journal.iterdir()))
         applies = STARTED in self.replica.replication_log()
-        said = (
+        text = (
             f"publications that are active {published}, segments in the primary's journal {segments}, "
             f"MON$REPLICA_MODE of the replica {mode}, which {'applies' if applies else 'does not apply'} what comes; "
             f"replication.log: {errors or 'no error'}"
         )
         keeps_up = published == "1" and mode == "1" and not errors and applies and (not loaded or segments > 0)
-        return Seen(said, in_force=keeps_up)
+        return Seen(text, in_force=keeps_up)
 
     def take_over(self, launcher: Launcher, ask: Ask) -> None:
         """What it has received is applied first: it says so each time when it has looked and found nothing more."""

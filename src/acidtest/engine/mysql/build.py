@@ -76,11 +76,11 @@ def _environment(base: Path) -> dict[str, str]:
 
 def _version(wanted: Wanted, base: Path, program: Path, command: list[str]) -> tuple[str, list[str]]:
     """Its release, and how it was built."""
-    said = builds.said_by(wanted, [*command, "--no-defaults", "--version"], _environment(base), of=program).strip()
-    match = VERSION.search(said)
+    text = builds.said_by(wanted, [*command, "--no-defaults", "--version"], _environment(base), of=program).strip()
+    match = VERSION.search(text)
     if match is None:
-        raise wanted.refuse(f'{program} says "{said[:100]}", and no version of MySQL or MariaDB')
-    product = "mariadb" if "MariaDB" in said else "mysql"
+        raise wanted.refuse(f'{program} says "{text[:100]}", and no version of MySQL or MariaDB')
+    product = "mariadb" if "MariaDB" in text else "mysql"
     if product != wanted.product:
         raise wanted.refuse(
             f"{program} is {'MariaDB' if product == 'mariadb' else 'MySQL'} {match[1]}, not {wanted.title}",
@@ -88,7 +88,7 @@ def _version(wanted: Wanted, base: Path, program: Path, command: list[str]) -> t
             "family",
         )
     suffix = "" if product == "mariadb" and "debug" not in match[2] else match[2]
-    return match[1] + suffix, [said.partition("  ")[2] or said, *_information(base)]
+    return match[1] + suffix, [text.partition("  ")[2] or text, *_information(base)]
 
 
 def _information(base: Path) -> Iterator[str]:

@@ -220,8 +220,8 @@ class GaleraPair(Pair):
         (history, last), (other, others_last) = _position(of_primary), _position(of_replica)
         if NOBODY not in (history, other) and history != other:
             raise CellFailed(f"the nodes have different histories: {of_primary} and {of_replica}")
-        said = f"--wsrep-recover: primary {of_primary}, replica {of_replica}"
-        return Chosen("replica" if others_last > last else "primary", said)
+        text = f"--wsrep-recover: primary {of_primary}, replica {of_replica}"
+        return Chosen("replica" if others_last > last else "primary", text)
 
     def start_alone(self, launcher: Launcher, ask: Ask) -> None:
         self.end_beside()

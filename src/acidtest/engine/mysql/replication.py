@@ -123,10 +123,10 @@ class BinlogPair(Pair):
             return Seen("the replica has no primary", in_force=False)
         receives, applies, why = state
         on, clients, missed = (status.get(name) for name in ("status", "clients", "no_tx"))
-        said = f"{prefix}status {on}, _clients {clients}, _no_tx {missed}; {self._told(receives, applies)}"
+        text = f"{prefix}status {on}, _clients {clients}, _no_tx {missed}; {self._told(receives, applies)}"
         as_asked = (on, clients, missed) == ("ON", "1", "0") if self._waits else on == "OFF"
         keeps_up = {str(receives).upper(), str(applies).upper()} <= {"YES", "ON"}
-        return Seen(said + (f": {why}" if why else ""), in_force=keeps_up and as_asked)
+        return Seen(text + (f": {why}" if why else ""), in_force=keeps_up and as_asked)
 
     @abstractmethod
     def _state(self, ask: Ask) -> tuple[str | None, str | None, str | None] | None:

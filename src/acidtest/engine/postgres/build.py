@@ -66,11 +66,11 @@ def _libraries(programs: Path) -> Path | None:
 def _details(wanted: Wanted, programs: Path, libraries: Path | None) -> BuildDetails:
     own = environment(libraries)
     # postgres (PostgreSQL) 19devel
-    said = builds.said_by(wanted, [str(programs / "postgres"), "--version"], own).strip()
-    release = said.partition("(PostgreSQL) ")[2].partition(" (")[0]
+    text = builds.said_by(wanted, [str(programs / "postgres"), "--version"], own).strip()
+    release = text.partition("(PostgreSQL) ")[2].partition(" (")[0]
     numbers = builds.numbers(release)
     if not numbers:
-        raise wanted.refuse(f'{programs / "postgres"} says "{said[:100]}", and no version of PostgreSQL')
+        raise wanted.refuse(f'{programs / "postgres"} says "{text[:100]}", and no version of PostgreSQL')
     if numbers[0] < OLDEST.major:
         raise wanted.refuse(f"PostgreSQL {release} is older than any that acidtest can run ({OLDEST.major})")
     builds.said_by(wanted, [str(programs / "initdb"), "--version"], own)

@@ -159,8 +159,8 @@ class PostgresInstance(ServedInstance):
         """Make a server of its own of a standby that runs, and wait for it; see pg_ctl(1). Raises CellFailed."""
         ended = self._ran("pg_ctl", "promote", "-w", "-t", str(int(START_S)), "-D", str(self.data), stdin="")
         if ended.returncode != 0:
-            said = " / ".join((ended.stderr or ended.stdout).split("\n")).strip(" /")
-            raise CellFailed(f"{self._id}: the standby could not be promoted: {said or ended.returncode}")
+            text = " / ".join((ended.stderr or ended.stdout).split("\n")).strip(" /")
+            raise CellFailed(f"{self._id}: the standby could not be promoted: {text or ended.returncode}")
 
     def create(self) -> None:
         empty_directory(self._id, self.data)

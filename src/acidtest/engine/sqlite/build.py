@@ -44,11 +44,11 @@ def _file(wanted: Wanted) -> Path:
 def _details(wanted: Wanted, file: Path) -> BuildDetails:
     """As the rig reads it, which is what will load it."""
     said = builds.said_by(wanted, [str(find_rig()), "sqlite", str(file)], dict(os.environ), of=file)
-    told = json.loads(said)
-    release = str(told["version"])
+    answer = json.loads(said)
+    release = str(answer["version"])
     if builds.numbers(release) < OLDEST:
         raise wanted.refuse(f"SQLite {release} is older than any that acidtest can run ({OLDEST[0]}.{OLDEST[1]})")
-    options = [*map(str, told["options"])] or [builds.NOT_TOLD]
+    options = [*map(str, answer["options"])] or [builds.NOT_TOLD]
     doubts = [builds.slow(wanted, "SQLITE_DEBUG")] if "DEBUG" in options else []
-    options.insert(0, f"source id: {told['source_id']}")
+    options.insert(0, f"source id: {answer['source_id']}")
     return BuildDetails(file, release, builds.listed(options), "sqlite", tuple(doubts))

@@ -18,7 +18,7 @@ from acidtest.formats.logs.entries import LINE_BYTES_MAX, Act, Entry, Held, Line
 CUT_SHORT = "the log is cut short there, or a record is longer than 16 MiB"
 NO_RECORD = "a line is no record of this log"
 NO_TEXT = "its bytes are no UTF-8"
-FETCH = "a fetch from a portal, whose beginning the log does not tell apart"
+FETCH = "a fetch from a portal, whose beginning the log does not distinguish"
 FAST_PATH = "a function that was called by the fast path: the log has no arguments"
 BEGINS = linear.compile(rb"^(?:\d{4}-\d\d-\d\d [\d:.]{8,12} [A-Za-z0-9+-]{1,8},)")
 DURATION = linear.compile(r"duration: (\d{1,12})\.(\d{3}) ms(?:  (.*))?", linear.DOTALL)

@@ -212,7 +212,7 @@ class CuttableGuest(CuttablePlace):
         if self._saved is None:
             first = self._new(has)
             check = FILESYSTEMS[self._filesystem].check
-            names = [*self._stack.programs, *([check.look[0], *check.mend[:1]] if check else [])]
+            names = [*self._stack.programs, *([check.look[0], *check.repair[:1]] if check else [])]
             tools = [Path(found) for name in names if (found := program(name))]
             first.carry([*self._programs, *tools])
             first.load([*self._stack.modules, FILESYSTEMS[self._filesystem].module or self._filesystem])
@@ -273,13 +273,13 @@ class CuttableGuest(CuttablePlace):
         return fsck.look(self._filesystem, self.device, self._checked)
 
     def _mend(self) -> tuple[bool, str]:
-        return fsck.mend(self._filesystem, self.device, self._checked)
+        return fsck.repair(self._filesystem, self.device, self._checked)
 
     def _checked(self, command: Sequence[str]) -> tuple[int, str]:
         """The exit code, and the output, of a program that checks."""
         tool = Path(command[0]).name
-        said = self._up.run(
+        result = self._up.run(
             f"running {tool}", f"{' '.join(command)} >/run/checked 2>&1; echo $?; cat /run/checked", FSCK_S
         )
-        code, _, words = said.partition("\n")
+        code, _, words = result.partition("\n")
         return int(code), words

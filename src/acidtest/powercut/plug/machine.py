@@ -96,10 +96,10 @@ def _run(option: str, command: str, meanwhile: Callable[[float], None]) -> None:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         output.seek(0)
-        said = " / ".join(output.read()[-2000:].decode(errors="replace").strip().splitlines()[-3:])
+        text = " / ".join(output.read()[-2000:].decode(errors="replace").strip().splitlines()[-3:])
     if ended != 0:
         how = f"did not end within {COMMAND_S:.0f} s" if ended is None else f"ended with code {ended}"
         raise AcidtestError(
-            harmless(f"{option} {command}: {how}: {said or 'it said nothing'}"),
+            harmless(f"{option} {command}: {how}: {text or 'it said nothing'}"),
             "repair it, see whether the machine has its power, and run the same command again",
         )
