@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 import factory
 from acidtest.report.results import results
@@ -18,8 +15,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "FIRST-STEPS.md"
 PASSES, SLOWER, CANNOT_TELL = 0, 1, 4
 CALM = (1.0, 1.01, 0.99, 1.02, 0.98)
 NOISY = (1.0, 1.6, 0.7, 1.3, 0.8)
-
-pytestmark = pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
 
 
 def gated(text: str) -> int:
