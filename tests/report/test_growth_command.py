@@ -11,9 +11,9 @@ import pytest
 
 import factory
 from acidtest.analysis import samples
+from acidtest.analysis.growth.answer import Prediction
 from acidtest.analysis.growth.recorded import recorded
 from acidtest.analysis.growth.series import Landmark, Series, SizePoint
-from acidtest.analysis.growth.answer import Prediction
 from acidtest.analysis.growth.words import expected
 from acidtest.analysis.summary import Interval
 from acidtest.cli import main
