@@ -163,6 +163,7 @@ def test_a_reduced_scale_is_told_beside_what_is_predicted(run, tmp_path: Path) -
             one.model_copy(update={"workload": {**one.workload, "warehouse_percent": percent}}) for one in whole
         ]
         journal = factory.journal(recordings, growth={"sizes": ["1 GB", "2 GB", "4 GB", "8 GB"]})
+        (tmp_path / name).mkdir()
         with JournalWriter(tmp_path / name, journal.header) as writer:
             for recording in recordings:
                 writer.append(recording)
