@@ -110,6 +110,6 @@ system:
 
 # Tests call these; one that is missing fails them. MariaDB 10.11 is Debian's where it has that one.
 test-system:
-	@$(call debian,chromium gnupg strace procps binutils mount jfsutils f2fs-tools nilfs-tools reiserfsprogs cryptsetup-bin dmsetup lvm2 mdadm \
+	@$(call debian,chromium jq gnupg strace procps binutils mount jfsutils f2fs-tools nilfs-tools reiserfsprogs cryptsetup-bin dmsetup lvm2 mdadm \
 	  qemu-system-x86 busybox-static mariadb-server-core galera-4 galera-arbitrator-4 openssh-server iproute2 slurm-wlm munge \
 	  redis-server etcd-server etcd-client python3-gdbm python3-diskcache fio)

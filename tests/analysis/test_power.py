@@ -119,11 +119,3 @@ def test_a_series_that_would_have_missed_a_halving_cannot_tell() -> None:
     calm = analyse(grown([2860, 2830, 2835, 2810, 2815, 2800]))
     assert calm.knee.verdict == "no knee shown"
     assert "would probably have been noticed" in sentences(calm)[0]
-
-
-def test_a_rare_loss_needs_many_cuts() -> None:
-    for cuts in (1, 20, 1000):
-        share = power.rarest_loss(cuts)
-        assert share is not None
-        assert 1 - (1 - share) ** cuts == pytest.approx(power.POWER)
-    assert power.rarest_loss(0) is None

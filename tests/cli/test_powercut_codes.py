@@ -70,7 +70,8 @@ def ran(
         ([recorded(GONE, "drive")], 1, "In 1 of 1 cut acknowledged commits were lost or damaged, although nothing permits that."),
         ([recorded(GONE, "os"), recorded(BROKEN, "os"), recorded(factory.cut("unknown"), "os")], 1,
          "In 1 of 3 cuts acknowledged commits were lost or damaged, although nothing permits that; in 1 more, as "
-         "permitted by the level or the drive. 1 cut is unknown."),
+         "permitted by the level or the drive. Of these 1 is damaged; from the others commits alone are missing. 1 cut is "
+         "unknown."),
         ([recorded(factory.cut("unknown"), "os")], 3, "Nothing is known of a loss: no cut has a verdict."),
         ([recorded(factory.cut("unknown"), "os"), recorded(factory.cut(), "drive")], 3,
          "Of 1 of 2 cuts it is not known whether anything was lost; the others show no loss."),

@@ -89,8 +89,8 @@ def test_how_much_so_many_cuts_leave_open(cuts: int, share: float) -> None:
 STATES = States(looked_at=200, survived=200, lost=0, unknown=0, per_s=9.0, writes=5, flushes=5, shortest=None)
 DRAWN = STATES.model_copy(update={"images": 180, "outcomes": 4, "drawn": 59})
 OF_STATES = (
-    "200 crash states without a loss, 180 of at most {} that cuts during the load could leave; of such as are drawn by "
-    "lot up to 5 % may still lose something, at 95 %"
+    "200 crash states without a loss, 180 of at most {} that cuts during the load could leave; of such as are drawn at "
+    "random up to 5 % may still lose something, at 95 %"
 )
 WAYS = [
     *was_cut("survived", drive="honest, cut keeps torn"),
@@ -109,12 +109,15 @@ def explored(states: States) -> list[Recording]:
     (was_cut("survived", "survived", "survived"), {
         "other moments": "after 3 cuts without a loss up to 63 % of them may still lose some, at 95 %",
         "torn writes, writes out of order, a second cut during recovery and flushes that fail": "not asked for",
+        "what shows later, as checkpoints do": "no load went on for longer than 0.1 s",
         "other transactions": "those of numbered were cut, from 1 terminal",
         "a real drive, what lies beside the database files, replicas": "the disk is simulated, ext4 on Linux 6.12.1",
-    }, ["check", "states"]),
+    }, ["own check", "states"]),
     (WAYS, {}, ["torn writes", "recovery", "flushes"]),
     (was_cut("survived", "lost"), {}, ["other moments"]),
     (explored(STATES), {"other states of the disk": "200 crash states without a loss"}, ["torn", "other moments"]),
+    (explored(STATES.model_copy(update={"survived_undemanded": 150})), {"other states of the disk": "200 crash states without a loss, of which 150 came before the first acknowledged commit"}, []),
+    (was_cut("survived", at_s=1800.0), {}, ["checkpoints"]),
     (explored(DRAWN.model_copy(update={"legal_log10": 3.0})), {"other states of the disk": OF_STATES.format("1,000")}, []),
     (explored(DRAWN.model_copy(update={"legal_log10": 41.2})), {"other states of the disk": OF_STATES.format("10^42")}, []),
     (was_cut("survived", workload="tpcb"), {"which single commits were lost": "tpcb does not number its commits as numbered does"}, []),

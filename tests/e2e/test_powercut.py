@@ -319,6 +319,8 @@ def test_crash_states_and_the_failing_one_again(acidtest: Run, powercut: Cut, tm
     assert shown["verdict"] == "lost"
     assert shown["announced_by"].startswith("level os: an OS crash or power cut may lose the commits since the last")
     assert shown["fate"]["lost"] == weak["fate"]["lost"]
+    assert [one["number"] for one in shown["writes"]] == list(range(1, len(shown["writes"]) + 1))
+    assert {"flush", "flushed"} <= {one["fate"] for one in shown["writes"]}
 
 
 def test_after_kills_of_lab_and_rig_clean_leaves_nothing(acidtest: Run, tmp_path: Path) -> None:

@@ -23,8 +23,10 @@ def test_each_combination_is_shown(acidtest, experiment, tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     ran = acidtest("trace", experiment(durability='["none", "drive"]', count=1000), "--transactions", 20, code=0)
     words = " ".join(ran.stdout.split())
-    assert len(re.findall(r"(?<![\d,])20 commits(?!/s)", words)) == 2  # and not those of a rate, 4,120 commits/s
+    assert len(re.findall(r"(?<![\d,])20 commits, \d+ calls seen", words)) == 2
     assert words.count("no event lost") == 2
+    table = [" ".join(line.split()) for line in ran.stdout.partition("What a commit costs")[2].splitlines()]
+    assert [line.split()[0] for line in table[2:4]] == ["none", "drive"]  # a line for each, beside each other
     assert re.search(r"\b1\.\d\d f(data)?sync", words)
     assert "log" in words
     assert words.count("One commit like most") == 2

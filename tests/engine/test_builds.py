@@ -7,8 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from acidtest import conductor, experiment, registered_builds
+from acidtest.cli import app
+from acidtest.cli.plan import _notes as plan_notes
 from acidtest.engine import catalogue
 from acidtest.engine.base import Engine
 from acidtest.engine.builds import Wanted, product_at
@@ -78,7 +81,7 @@ def mysql(program: Say, tmp_path: Path) -> Callable[[str], Path]:
 def test_what_is_not_there_is_refused_by_its_key(tmp_path: Path) -> None:
     text = refused("postgresql", tmp_path / "absent")
     assert text == (
-        f"my.toml: engines.mine.path: {tmp_path}/absent: No such file or directory: "
+        f"my.toml: engines.mine.path: {tmp_path}/absent: there is no such path: "
         "correct the path, which begins at the working directory"
     )
     for product, lacks in [
@@ -315,6 +318,11 @@ def test_a_build_that_changes_while_it_is_used_is_noticed(postgres: Callable[[st
     assert "was removed or changed while the run went on" in (engine.gone() or "")
 
 
+def engines_at(width: int) -> str:
+    """What ``acidtest engines`` prints in a terminal of this width."""
+    return CliRunner().invoke(app, ["engines"], env={"COLUMNS": str(width)}).stdout
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path / "home"))
@@ -336,12 +344,19 @@ def test_an_added_build_is_found_by_name_and_told_when_it_has_changed(
     assert "is another one" in note
     assert "version 18.7" in note
     assert catalogue.offers()[-1].doubts == note
+    assert note.endswith(f"accept it: acidtest engines add patched {prefix}")
+    text = 'name = "t"\nengine = "patched"\ndurability = "os"\n[workload.commits]\ncount = 1\n'
+    assert note in plan_notes(conductor.plan_of(experiment.parse(text, "t.toml")))
+    listed = " ".join(engines_at(80).split())
+    assert "patched 18.7 x86-64 ready, but see below" in listed and "sqlite 3." in listed
+    assert f"is another one (sha256 {note.partition('(sha256 ')[2][:16]}, version 18.7) than" in listed
     catalogue.keep("patched", prefix, "postgresql", "")  # looked at anew
     assert catalogue.describe("patched").notes() == []
     (prefix / "bin" / "postgres").unlink()
     gone = catalogue.offers()[-1]
     assert gone.damage.startswith(f"{prefix} holds no PostgreSQL")
     assert gone.remedy.endswith("acidtest engines remove patched")
+    assert gone.damage in " ".join(engines_at(2000).split()) and gone.version == ""
     with pytest.raises(BadInput, match="holds no PostgreSQL"):
         catalogue.find("patched")
     assert catalogue.is_kept("patched")
@@ -361,8 +376,18 @@ def test_names_of_added_builds(home: Path, postgres: Callable[[str], Path], tmp_
             catalogue.keep(name, prefix, "", "")
     with pytest.raises(BadInput, match="no engine was found there by the names of its files"):
         catalogue.keep("mine", tmp_path / "postgres" / "share", "", "")
+    for path in (tmp_path / "absent" / "libsqlite3.so", tmp_path / "absent"):
+        with pytest.raises(BadInput, match=f"mine.path: {path}: there is no such path") as caught:
+            catalogue.keep("mine", path, "", "")
+        assert caught.value.remedy == "name a path that is there"
     catalogue.keep("mine", prefix, "", "")
+    output = CliRunner().invoke(app, ["engines", "settings", "mine"]).stdout
+    assert "mine is a build of yours, and its keys are those of its family: postgresql.KEY" in " ".join(output.split())
     prefix.rename(tmp_path / "elsewhere")
+    text = 'name = "t"\nengine = "mine"\ndurability = "os"\n[workload.commits]\ncount = 1\n'
+    with pytest.raises(BadInput, match="there is no such path") as caught:
+        conductor.plan_of(experiment.parse(text, "t.toml"))
+    assert "put it there again, or acidtest engines remove mine" in f"{caught.value}{caught.value.remedy}"
     with pytest.raises(BadInput, match=f"mine: is kept already, at {prefix}"):
         catalogue.keep("mine", tmp_path / "elsewhere", "", "")
     with pytest.raises(BadInput, match=r"write --family postgresql"):

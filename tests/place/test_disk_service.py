@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acidtest import files
 from acidtest.errors import BadInput, CellFailed
@@ -167,7 +169,9 @@ def test_what_is_no_fault_is_refused_with_its_column_before_anything_is_done(aci
     assert disk_service.names() == []
 
 
-def test_a_disk_with_a_log_goes_back_to_any_record_and_its_past_begins_anew(acidtest: Acidtest) -> None:
+def test_a_disk_with_a_log_goes_back_to_any_record_again_and_again_until_a_cut_ends_its_past(
+    acidtest: Acidtest,
+) -> None:
     disk = disk_service.create("logged", spec(), 16, logs=True)
     device = disk.device
     assert device
@@ -177,17 +181,62 @@ def test_a_disk_with_a_log_goes_back_to_any_record_and_its_past_begins_anew(acid
     records = acidtest("log", "logged")["records"]
     writes = [record["record"] for record in records if record["kind"] == "write"]
     assert len(writes) == 3
-    assert acidtest("restore", "logged", "--record", str(writes[1] + 1))["device"] == str(device)
-    assert block(device, 5) == bytes([2]) * BLOCK
-    code, said = acidtest("restore", "logged", "--record", "1")
-    assert code == 2
-    assert "gone back in from" in said
+    for byte in (2, 1, 3, 2):  # as a search by halving does
+        assert acidtest("restore", "logged", "--record", str(writes[byte - 1] + 1))["device"] == str(device)
+        assert block(device, 5) == bytes([byte]) * BLOCK
     write_block(device, 6, 7)
     flush(device)
     last = acidtest("status", "logged")["log_records"]
+    assert [back for back, _ in acidtest("log", "logged")["left"]] == [writes[byte - 1] + 1 for byte in (2, 1, 3, 2)]
+    acidtest("restore", "logged", "--record", str(writes[2] + 1))
+    assert (block(device, 5)[0], block(device, 6)[0]) == (3, 0)
     acidtest("restore", "logged", "--record", str(last))
     assert (block(device, 5)[0], block(device, 6)[0]) == (2, 7)
     assert "takes no fault" in acidtest("faults", "logged", "(lose)")[1]
+    acidtest("cut", "logged")
+    acidtest("restore", "logged", "--record", str(writes[0] + 1))  # also while its power is cut
+    assert block(device, 5)[0] == 1
+    acidtest("cut", "logged")
+    acidtest("restore", "logged")
+    assert acidtest("log", "logged")["left"] == []
+    code, said = acidtest("restore", "logged", "--record", "1")
+    assert code == 2
+    assert "gone back in from" in said and "a cut or a snapshot ended what was before" in said
+
+
+def test_a_snapshot_of_a_disk_with_a_log_outlives_going_back_and_not_a_cut(acidtest: Acidtest) -> None:
+    """What survived a cut takes the place of the snapshot, and is never given back as if it were that."""
+    device = disk_service.create("both", spec(), 16, logs=True).device
+    assert device
+    write_block(device, 5, 1)
+    acidtest("snapshot", "both")
+    write_block(device, 5, 2)
+    acidtest("restore", "both", "--record", str(acidtest("status", "both")["log_records"]))
+    assert block(device, 5)[0] == 2
+    acidtest("restore", "both", "--snapshot")
+    assert block(device, 5)[0] == 1
+    acidtest("cut", "both")
+    acidtest("restore", "both")
+    code, said = acidtest("restore", "both", "--snapshot")
+    assert code == 2
+    assert "no snapshot was taken of it since it was restored after a cut" in said
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1 << 16)), max_size=8), st.integers(0, 1 << 16))
+def test_records_that_were_gone_back_over_are_left_out(steps: list[tuple[int, int]], asked: int) -> None:
+    """Against a disk that keeps what it held at each number of records."""
+    held: list[list[int]] = [[]]  # by how many records there are: those on the disk
+    present: list[int] = []
+    left: list[tuple[int, int]] = []
+    for writes, back in steps:
+        for _ in range(writes):
+            present = [*present, len(held) - 1]
+            held.append(present)
+        left.append((back % len(held), len(held) - 1))
+        present = held[left[-1][0]]
+    record = asked % len(held)
+    without = disk_service.skipped(left, record)
+    assert [number for number in range(record) if number not in without] == held[record]
 
 
 def test_a_fault_cuts_the_power_at_a_request_and_the_disk_is_restored_as_after_any_cut(home: Path) -> None:

@@ -285,6 +285,37 @@ def test_the_worst_is_the_unannounced_loss_that_departs_least(tmp_path: Path) ->
     assert exploration.count("lost") == 4
 
 
+def test_the_worst_that_is_damaged_is_known_beside_a_shorter_one_that_is_not(tmp_path: Path) -> None:
+    load = some_load(tmp_path / "log", 5)
+    exploration = Exploration(load, "load", 5, Budget(50, None))
+    lost = LOST.model_copy(update={"lost_all": True})
+    damaged = LOST.model_copy(update={"damaged": True})
+
+    def failing(*without: int) -> FailingState:
+        return FailingState(start=0, to=9, without=list(without), torn=[], of="", outcome=0, reasons=["x"])
+
+    for worst, worst_damaged, outcome in (
+        (failing(), None, lost),
+        (failing(1, 2, 3), failing(1, 2, 3), damaged),
+        (failing(1, 2), failing(1, 2), damaged),
+    ):
+        line = line_of(exploration.batch(1, 0.0), outcome)
+        exploration.take(line.model_copy(update={"worst": worst, "worst_damaged": worst_damaged}))
+    assert exploration.worst is not None
+    assert exploration.worst_damaged is not None
+    assert (exploration.worst[0].without, exploration.worst_damaged[0].without) == ([], [1, 2])
+    states = exploration.summary(1.0, "a.json", "b.json")
+    assert (states.lost, states.damaged, states.lost_all, states.shortest_damaged) == (3, 2, 1, "b.json")
+
+
+def test_survivors_of_which_nothing_was_demanded_are_counted(tmp_path: Path) -> None:
+    load = some_load(tmp_path / "log", 4)
+    exploration = Exploration(load, "load", 4, Budget(50, None))
+    asked = exploration.batch(50, 0.0)
+    exploration.take(line_of(asked))
+    assert exploration.summary(1.0, None).survived_undemanded == sum(not one.demanded for one in asked) > 0
+
+
 def test_only_draws_count_as_drawn(tmp_path: Path) -> None:
     load = some_load(tmp_path / "log", 6, count=30)
     exploration = Exploration(load, "load", 6, Budget(400, None))

@@ -153,12 +153,37 @@ def test_a_state_speaks_as_the_disk_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        (State(0, 9, (3,)), "the first 9 writes and flushes, without 1 unflushed write"),
+        (State(97, 106, (99,)), "the first 9 of the load's 36 disk writes and flushes, without 1 unflushed write"),
         (
             State(0, 9, (3, 4), ((5, (0,)),)),
-            "the first 9 writes and flushes, without 2 unflushed writes, with 1 torn write",
+            "the first 9 of the load's 36 disk writes and flushes, without 2 unflushed writes, with 1 torn write",
         ),
     ],
 )
-def test_a_state_is_told_by_its_writes(state: State, said: str) -> None:
-    assert crash_states.in_words(state) == said
+def test_a_state_is_told_by_its_writes_since_the_load_began(state: State, said: str) -> None:
+    assert crash_states.in_words(state, 36) == said
+
+
+def test_the_history_of_a_state_says_of_each_write_whether_it_was_flushed_and_whether_it_is_there() -> None:
+    def wrote(at: int) -> Record:
+        return Record(False, at, 1024, 0, 0)
+
+    records = [wrote(0), wrote(512), Record(True, 2, 0, 0, 0), wrote(1024), wrote(2048), wrote(4096), wrote(8192)]
+    told = crash_states.history(records, State(1, 6, (3,), ((4, (0,)),)), lambda number: f"kind {number}")
+    assert [(one.number, one.fate, one.block, one.offset, one.bytes) for one in told] == [
+        (1, "flushed", "kind 1", 512, 1024),
+        (2, "flush", "", None, None),
+        (3, "dropped", "kind 3", 1024, 1024),
+        (4, "torn", "kind 4", 2048, 1024),
+        (5, "kept", "kind 5", 4096, 1024),
+    ]
+    assert crash_states.history_in_words(told[:2], 40) == [
+        "the load's 2 disk writes and flushes up to then, the oldest first:",
+        "  1: 1,024 bytes at 512, kind 1: flushed",
+        "  2: flush",
+    ]
+    assert crash_states.history_in_words(told, 1) == [
+        "the load's 5 disk writes and flushes up to then, the last 1; --json has all:",
+        "  5: 1,024 bytes at 4,096, kind 5: kept",
+    ]
+    assert crash_states.history_in_words([], 40) == []

@@ -14,10 +14,11 @@ import pytest
 from acidtest.engine.catalogue import describe
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.coverage import Asked
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.exploration import EACH, Explorer, OneDisk, at_once
+from acidtest.powercut.exploration import EACH, Explorer, InspectedState, OneDisk, at_once, shrunk
 
 MANY = 1_000_000
 
@@ -96,6 +97,36 @@ def test_files_of_a_state_are_compared_with_those_of_its_moment(
     files = disk.files_left(Mock(state=state, evidence=evidence))
     assert (files.missing if files else None) == missing
     assert [call.args[0].without for call in trial.place.begin.call_args_list] == [[]] * (len(mounted) - 1)
+
+
+def seen(state: State, damage: list[str]) -> InspectedState:
+    return InspectedState(state, CutEvidence(), Judgement("lost", ["a reason"], {}, damage), unannounced=False)
+
+
+def test_a_damaged_state_is_told_beside_a_shorter_one_that_only_lacks_commits() -> None:
+    """Of each its damage is what it lacks more than one write."""
+
+    def inspect(state: State) -> InspectedState:
+        return seen(state, ["torn"] * (len(state.without) > 1))
+
+    disk = Mock(thread=ThreadPoolExecutor(1), inspect=inspect, files_left=Mock(return_value=None))
+    states = [State(0, 9, (1, 2, 3)), State(0, 9, (1,)), State(0, 9, (1, 2))]
+    line = Explorer([disk], Mock(id="cell"), Mock(sha256="load")).look(
+        [Asked(one, f"{n:032x}", n) for n, one in enumerate(states)]
+    )
+    assert line.worst is not None
+    assert line.worst_damaged is not None
+    assert (line.worst.without, line.worst_damaged.without) == ([1], [1, 2])
+
+
+@pytest.mark.parametrize(("damage", "left"), [(["torn"], (1,)), ([], ())])
+def test_a_damaged_state_is_not_reduced_to_one_that_only_lacks_commits(
+    damage: list[str], left: tuple[int, ...]
+) -> None:
+    def inspect(state: State) -> InspectedState:
+        return seen(state, damage if 1 in state.without else [])
+
+    assert shrunk(inspect(State(0, 9, (1, 2))), inspect).state.without == left
 
 
 def test_where_one_disk_is_gone_nothing_is_told() -> None:

@@ -85,7 +85,8 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
         (tmp_path / name / "data").mkdir(parents=True)
         (tmp_path / name / "data" / "acidtest.password").write_text("secret")
     mode = replication_of(engine).mode(engine, "synchronous")
-    return replication_of(engine).pair(engine, tmp_path / "primary", tmp_path / "replica", {}, "drive", mode, ENDS)
+    directories = (tmp_path / "primary", tmp_path / "replica")
+    return replication_of(engine).pair(engine, directories, {}, "drive", mode, ENDS)
 
 
 def test_a_standby_is_told_where_its_primary_is(pair: Pair, tmp_path: Path) -> None:

@@ -182,6 +182,14 @@ def test_sql_of_the_users_own_takes_the_place_of_our_workload(question: str) -> 
     assert {cell.workload.kind for cell in found.plan.cells} == {"sql"}
 
 
+@pytest.mark.parametrize("seconds", [30, 180, 3600])
+def test_builds_are_compared_where_their_own_work_shows_too_however_short_the_time(seconds: float) -> None:
+    found = fitted("build", answers("sqlite", "firebird", seconds=seconds))
+    assert {cell.durability for cell in found.plan.cells} == {"os", "drive"}
+    assert found.plan.experiment.repetitions >= ENOUGH or seconds < 60
+    assert "a slower build hardly shows" in " ".join(found.text.replace("#", " ").split())
+
+
 def test_servers_are_compared_at_the_one_level_that_they_have() -> None:
     answered = answers(SERVER, "mysql://me@other.example/test", seconds=300)
     found = fitted("build", answered)
@@ -199,6 +207,18 @@ def test_on_a_simulated_disk_the_same_file_tells_what_a_level_loses() -> None:
     assert [command.split()[1] for command in QUESTIONS["durability"].commands(answered)] == ["run", "powercut"]
     assert {cell.workload.kind for cell in plan.cells} == {"commits", "numbered"}
     assert {cell.workload.kind for cell in conductor.plan_of(plan.experiment.to_cut(), cuts=True).cells} == {"numbered"}
+
+
+@pytest.mark.parametrize("seconds", [90, 3600])
+def test_drives_for_which_there_was_no_time_can_be_taken_from_a_comment(seconds: float) -> None:
+    text = fitted("power-cut", answers("sqlite", storage="disk", seconds=seconds)).text
+    written, comment, offered = re.split(r"(# More drives.*?\n)(?=# drive)", text, flags=re.DOTALL)
+    written, rest = written.rpartition("drive = ")[0], offered.partition("# ]\n")
+    whole = re.sub("^# ", "", f"{rest[0]}{rest[1]}", flags=re.MULTILINE)
+    # The comment over what was written tells of nothing else.
+    assert ("lying:" in written) == ("lying:" not in comment) == (seconds == 3600)
+    drives = experiment.parse(f"{written}{whole}{rest[2]}", "my.toml").factors["drive"]
+    assert [level.name for level in drives] == ["honest", "lying", "tearing", "reordering"]
 
 
 @pytest.mark.parametrize("question", ["durability", "power-cut"])

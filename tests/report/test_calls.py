@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from acidtest.journal.protocol import ObservedCalls, ObservedLine, StorageCount, TypicalCommit
-from acidtest.report.calls import beneath, of_others, shown_lines
+from acidtest.report.calls import beneath, files_table, of_others, shown_lines, typical_table
+from acidtest.report.table import print_table
+from factory import observed, recording
+from terminals import printed
 
 
 def line(layer: str, who: str, what: str, length: int | None = None, **changes: Any) -> ObservedLine:
@@ -56,3 +59,11 @@ def test_what_the_disk_did_is_said_to_be_of_all_programs() -> None:
     assert beneath(calls) == (
         "Beneath, on this disk, by all programs of the machine together, for each commit: 64.0 write (285,000 bytes)."
     )
+
+
+def test_names_that_differ_by_their_end_are_whole_at_any_width() -> None:
+    calls = observed(engine_file="database.db-wal")
+    assert calls.typical is not None
+    for table in (files_table(recording(calls=calls)), typical_table(calls.typical)):
+        for width in (40, 60, 80, 160):
+            assert "database.db-wal" in printed(print_table, table, width=width)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from playwright.sync_api import Browser
@@ -16,11 +17,13 @@ from acidtest.analysis.survival import survivals
 from acidtest.cli import app
 from acidtest.errors import BadInput
 from acidtest.journal.writer import JournalWriter
+from acidtest.plan import Plan
+from acidtest.report import commit_cost
 from acidtest.report.charts import VERDICTS
 from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.terminal import print_results
-from factory import journal, observed, priced, recording, stored
+from factory import journal, observed, priced, recording, result, stored
 from pages import NARROW, WIDE, opened, turned, unreadable
 from terminals import printed, words
 
@@ -61,10 +64,42 @@ def test_the_terminal_shows_all_three_in_one_table() -> None:
     lines = [words(line) for line in printed(print_results, results(run, cuts=cuts)).splitlines()]
     head = lines.index("What a commit costs, and what it is worth")
     assert lines[head + 1 : head + 4] == [
-        "durability s per 500 pairs commits/s writes flushes ms in flushes survived worst loss power cuts",
+        "durability s per 500 commits commits/s writes flushes ms in flushes survived worst loss power cuts",
         "none 0.167 3,000 1.00 0 0 not cut –",
         "drive 7.94 63.0 3.00 2.00 8.00 3 of 3 0 survived",
     ]
+
+
+def test_rates_of_runs_that_were_watched_are_told_to_be_slower() -> None:
+    run, _ = priced()
+    watched = [one for one in run.recordings if one.calls]
+    for recordings, told in ((run.recordings, False), (watched, True)):
+        table = commit_cost.table(commit_costs(rows(run.header, recordings), []))
+        assert ("slower than others" in table.explained) == ("slower than others" in table.page_explained) == told
+
+
+def test_trace_ends_with_its_combinations_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(
+        'name = "two"\nengine = "sqlite"\nrepetitions = 1\n[workload.commits]\ncount = 20\n'
+        '[factors]\ndurability = ["none", "drive"]\n'
+    )
+
+    def ran(planned: Plan, *_: object, **__: object) -> Mock:
+        recordings = []
+        for cell in planned.cells:
+            one = recording(dict(cell.levels), found=result(60.0, count=20), calls=observed(commits=20), cell=cell.id)
+            given = one.workload | {"kind": "commits", "count": 20, "duration_s": None, "observe": True}
+            recordings.append(one.model_copy(update={"workload": given}))
+        return Mock(journal=journal(recordings))
+
+    monkeypatch.setattr("acidtest.conductor.run.run", ran)
+    done = CliRunner().invoke(app, ["trace", str(file)], env={"COLUMNS": "160"})
+    assert done.exit_code == 0, done.output
+    lines = [words(line) for line in done.stdout.partition("What a commit costs")[2].splitlines()]
+    assert lines[1] == "durability s per 20 commits commits/s writes flushes ms in flushes"
+    assert [line.split()[0] for line in lines[2:4]] == ["none", "drive"]
+    assert "the page" not in done.stdout
 
 
 def test_the_page_shows_all_three_and_each_call(browser: Browser, tmp_path: Path) -> None:

@@ -48,6 +48,11 @@ def shown(held: Journal) -> str:
     return printed(print_survival, held)
 
 
+def flat(out: str) -> str:
+    """Without the ends of lines, for paragraphs that a terminal breaks anywhere."""
+    return " ".join(out.split())
+
+
 def test_the_speed_is_the_median_of_the_cuts_that_have_one() -> None:
     by_levels = {tuple(row.levels.values())[1:]: row for row in survivals(cut_off().recordings)}
     assert by_levels["sqlite", "drive"].commits_per_s == pytest.approx(200)
@@ -120,17 +125,77 @@ def test_crash_states_are_counted_as_states_and_say_what_they_would_have_shown()
     )
     assert (
         "the loss of pending blocks, of each kind at each flush: database at 3 of 5 (no crash state lacks any there)"
-        in out
+        in flat(out)
     )
-    assert "the file system's own check of crash states (it is not run on them)" in out
+    assert "the file system's own check of crash states (it is not run on them)" in flat(out)
     assert "could not run after" not in out
     assert "45 of 60 states" in shown(journal([of_states(45, 15)]))
+
+
+def early(**changes: Any) -> Recording:
+    """Of 60 states 59 come before the first acknowledged commit, and the other has lost them all."""
+    made = of_states(59, 1)
+    assert made.cut is not None
+    assert made.cut.states is not None
+    states = made.cut.states.model_copy(update={"survived_undemanded": 59, "lost_all": 1, **changes})
+    return made.model_copy(update={"cut": made.cut.model_copy(update={"states": states})})
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [({}, True), ({"damaged": 1, "lost_all": 0}, False), ({"survived_undemanded": 58}, False),
+     ({"lost_all": None, "survived_undemanded": None}, False)],
+)  # fmt: skip
+def test_crash_states_before_which_nothing_reached_the_disk_say_so_and_how_more_shows(
+    changes: dict[str, Any], told: bool
+) -> None:
+    out = shown(journal([early(**changes)]))
+    assert ("such states do not show whether the database can be damaged" in out) == told
+    assert ("(count = 600 with rate_per_s = 10, which takes 60 s)" in out) == told
+    assert "duration_s" not in out
+
+
+def test_cuts_that_came_too_early_are_told_that_moments_are_drawn_from_the_whole_load() -> None:
+    out = shown(journal([recording(cut=cut("lost", lost=50, damage=[]))]))
+    assert "(duration_s = 60 in place of count)" in out
+    assert "moments are drawn from the whole load" in out
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (([], ["torn"]), "Of these 1 is damaged; from the others commits alone are missing."),
+        (([], []), "None is damaged: commits alone are missing."),
+        ((["torn"], ["torn"]), "2 are damaged."),
+        (([], None), "as permitted by the level or the drive.\n"),
+    ],
+)
+def test_the_last_line_says_how_many_of_the_losses_are_damage(damage: tuple[list[str] | None, ...], said: str) -> None:
+    cuts = [cut("lost", lost=1, damage=one, drive="lie-about-flush") for one in damage]
+    held = journal([recording(repetition=n, cut=one) for n, one in enumerate(cuts, start=1)])
+    assert said in shown(held).partition("acknowledged commits were lost or damaged")[2]
+    (row,) = as_json(held)["combinations"]
+    assert row["damaged"] == (None if None in damage else sum(map(bool, damage)))
+
+
+def test_a_damaged_crash_state_is_kept_and_told_beside_one_that_only_lost() -> None:
+    out = shown(journal([early(survived_undemanded=0, lost=20, damaged=12, shortest_damaged="out/b.json")]))
+    assert "the shortest of 12 damaged states, to look at again:\n  acidtest powercut --replay out/b.json" in out
+    assert "Of these 12 are damaged" in out
+    assert "look at again" not in shown(journal([early()]))
+
+
+def test_one_bound_says_how_rare_a_loss_may_be() -> None:
+    out = shown(journal([recording(repetition=n, cut=cut()) for n in range(1, 16)]))
+    assert "15 cuts of it would have shown, at 95 %, one that happens in 18 % of cuts" in out
+    assert "up to 18 % of them may still lose some, at 95 %" in flat(out)
+    assert "power 0.8" not in out
 
 
 def test_a_check_of_the_file_system_that_could_not_run_says_why() -> None:
     missed = cut(checks={"file-system-check": "unknown"}, filesystem_check="unknown", filesystem_said="no such program")
     out = shown(journal([recording(cut=missed), recording(repetition=2, cut=cut())]))
-    assert "the file system's own check (it could not run after 1 of 2 cuts: no such program)" in out
+    assert "the file system's own check (it could not run after 1 of 2 cuts: no such program)" in flat(out)
 
 
 def test_the_worst_cut_is_the_one_that_lost_most_and_the_kept_one_is_told_beside_it() -> None:

@@ -149,4 +149,4 @@ def test_what_a_version_before_wrote_of_every_workload_is_read_as_its_own_keys()
         "commits",
         "commits",
     )
-    assert workload.transactions("commits") == "pairs"
+    assert workload.transactions("maintenance") == "operations"

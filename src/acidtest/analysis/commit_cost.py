@@ -35,12 +35,12 @@ def commit_costs(rows: Sequence[Row], cuts: Iterable[Survival]) -> list[CommitCo
     survivals = {_alike(cut.levels): cut for cut in cuts}
     watched: dict[tuple[object, ...], Row] = {}
     for row in rows:
-        if _watched(row):
+        if is_watched(row):
             watched.setdefault(_same(row), row)
-    timed = {_same(row) for row in rows if not _watched(row)}
+    timed = {_same(row) for row in rows if not is_watched(row)}
     costs = []
     for row in rows:
-        if _watched(row) and _same(row) in timed:
+        if is_watched(row) and _same(row) in timed:
             continue
         calls = calls_of(watched[_same(row)]) if _same(row) in watched else None
         costs.append(CommitCost(row, calls, survivals.get(_alike(row.levels))))
@@ -61,5 +61,6 @@ def _same(row: Row) -> tuple[object, ...]:
     return _alike(row.levels), row.first.workload.get("kind"), row.guest
 
 
-def _watched(row: Row) -> bool:
+def is_watched(row: Row) -> bool:
+    """Whether its calls were watched, which makes it slower."""
     return bool(row.first.workload.get("observe"))

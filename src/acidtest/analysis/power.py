@@ -143,12 +143,3 @@ def repetitions(shift: Callable[[int], float | None], spread: float) -> int | No
         if needed is not None and decides(math.exp(-needed * spread)):
             return n
     return None
-
-
-def rarest_loss(cuts: int) -> float | None:
-    """The share of power cuts that must lose something for ``cuts`` independent ones to show it with power 0.8.
-
-    From 1 - (1 - share)^cuts = 0.8; None without a cut. Source: Hanley and Lippman-Hand, JAMA 249 (1983) 1743, who ask
-    for 0.95 ("the rule of three").
-    """
-    return 1 - (1 - POWER) ** (1 / cuts) if cuts else None

@@ -9,7 +9,6 @@ from functools import reduce
 from math import log10
 from statistics import median
 
-from acidtest.analysis import power
 from acidtest.analysis.expected_loss import is_unannounced, losses
 from acidtest.analysis.samples import by_levels
 from acidtest.journal.models import Cut, Recording, States, Verdict
@@ -91,6 +90,7 @@ class Survival:
     lost: int
     losses_announced: int  # by the level or the drive; of crash states each that lost is a loss
     losses_unannounced: int
+    damaged: int | None  # of those lost, of crash states each; None where one of them does not tell
     lost_silently: int  # of those lost: the engine started, answered, and found nothing wrong in its files
     unknown: int
     acknowledged: int  # commits, before all cuts together
@@ -108,10 +108,14 @@ class Survival:
     lost_counted_worst: int
     lost_uncounted: int
     uncounted_damaged: bool
-    lost_all: bool  # each cut lost every commit that was acknowledged before it, and none shows damage
+    # Each cut or crash state lost all that was acknowledged before it (of a crash state perhaps nothing), and shows no
+    # damage.
+    lost_all: bool
     cycle_s: float | None
     states: int  # crash states that were built and looked at
     states_survived: int
+    states_undemanded: int | None  # of those that survived, the ones before the first acknowledged commit
+    damaged_state: str | None  # file of a crash state that shows damage, where the witness shows none
     states_per_s: float | None
     images: int | None  # different contents of the disk among the states; None in older journals, as the next three
     outcomes: int | None  # different ends that recovery came to, of the load that had the most
@@ -161,14 +165,6 @@ class Survival:
         return not (self.survived or self.held or self.lost)
 
     @property
-    def rarest_loss(self) -> float | None:
-        """The share of cuts that must lose something for this many to have shown it (power 0.8); None of crash states,
-        which are drawn from few loads, and where no cut has survived."""
-        return (
-            power.rarest_loss(self.survived) if self.survived and not self.states and not self.storage_failure else None
-        )
-
-    @property
     def exercised_share(self) -> float | None:
         """Of the pairs of a moment and a kind of block that was pending then, those where a state lacked such a block.
         None where that is not known, or nothing was pending."""
@@ -205,6 +201,7 @@ def _survival(group: list[Recording]) -> Survival:
         lost=len(lost),
         losses_announced=sum(announced for announced, _ in both),
         losses_unannounced=sum(unannounced for _, unannounced in both),
+        damaged=_sum(map(_damaged, lost)) if lost else 0,
         lost_silently=sum(is_silent(cut) for cut in lost),
         unknown=len(group) - survived - held - len(lost),
         acknowledged=sum(fate.acknowledged for fate in fates),
@@ -218,10 +215,12 @@ def _survival(group: list[Recording]) -> Survival:
         lost_counted_worst=max((cut.fate.lost for cut in lost if cut.fate), default=0),
         lost_uncounted=sum(cut.fate is None for cut in lost),
         uncounted_damaged=all(cut.damage for cut in lost if cut.fate is None),
-        lost_all=bool(lost) and len(lost) == len(group) and all(map(_lost_all, lost)),
+        lost_all=len(cuts) == len(group) and all(map(_lost_all, cuts)),
         cycle_s=_median(cuts, "cycle_s"),
         states=sum(state.looked_at for state in states),
         states_survived=sum(state.survived for state in states),
+        states_undemanded=_sum(state.survived_undemanded for state in states),
+        damaged_state=next((state.shortest_damaged for state in states if state.shortest_damaged), None),
         states_per_s=median(state.per_s for state in states) if states else None,
         images=_sum(state.images for state in states),
         outcomes=max((state.outcomes for state in states if state.outcomes is not None), default=None),
@@ -242,9 +241,20 @@ def _survival(group: list[Recording]) -> Survival:
 
 
 def _lost_all(cut: Cut) -> bool:
-    """Whether all that was acknowledged is missing, and what is there is whole; of crash states nobody asks."""
-    fate = cut.fate
-    return fate is not None and not cut.states and fate.lost == fate.acknowledged > 0 and cut.damage == []
+    """Whether all that was acknowledged is missing, and what is there is whole; of crash states in each of them, unless
+    nothing had been acknowledged before it."""
+    fate, states = cut.fate, cut.states
+    if states is not None:
+        all_ = states.looked_at == (states.lost_all or 0) + (states.survived_undemanded or 0)
+        return all_ and states.looked_at > 0 and states.damaged == 0 and said_of_cut(cut) != HELD
+    return cut.verdict == "lost" and fate is not None and fate.lost == fate.acknowledged > 0 and cut.damage == []
+
+
+def _damaged(cut: Cut) -> int | None:
+    """How many show damage, of a cut that lost or of its crash states; None where it does not tell."""
+    if cut.states is not None:
+        return cut.states.damaged
+    return None if cut.damage is None else int(bool(cut.damage))
 
 
 def _is_counted(cut: Cut) -> bool:

@@ -191,6 +191,7 @@ def cut(
         f"Power is cut: of what was not flushed {done.kept_bytes:,} bytes survive and {done.lost_bytes:,} are lost; "
         f"torn writes: {done.torn_writes}.",
         f"End what uses it, then: acidtest disk restore {name}",
+        *([f"Before that its log can be gone back in: acidtest disk restore {name} --record N"] if disk.log else []),
     ]
     _print({"name": name} | done.model_dump(exclude={"answer"}), lines, json=json)
 
@@ -253,7 +254,7 @@ def log_(
         disk.drive.stats()  # by then all is in the file
         if disk.log is None:
             raise BadInput(f"{name}: has no log", "create it with --log")
-        base, (_, records) = disk.record.base, disk_log.read(disk.log)
+        base, left, (_, records) = disk.record.base, disk.record.left, disk_log.read(disk.log)
     first = max(0, len(records) - count) if count else 0
     answer = [
         {"record": number, "at_s": record.time_ns / 1e9, "kind": "flush", "covers": record.at}
@@ -271,8 +272,11 @@ def log_(
         )
         for one in answer
     ]
-    ends = f"restore --record N goes back to the first N records, from {base:,} to {len(records):,}."
-    _print({"name": name, "base": base, "records": answer}, [*lines, ends], json=json)
+    ends = (
+        f"restore --record N goes back to the first N records, from {base:,} to {len(records):,}, as often as needed."
+    )
+    gone = [f"It was gone back to {back:,} when there were {end:,}; later records follow those." for back, end in left]
+    _print({"name": name, "base": base, "left": left, "records": answer}, [*lines, *gone, ends], json=json)
 
 
 @app.command()

@@ -43,7 +43,8 @@ def engines(
     from acidtest.engine import catalogue
     from acidtest.report.table import Cell, Column, Table, print_table
 
-    offers = [_listed(offer) for offer in catalogue.offers()]
+    found = catalogue.offers()
+    offers = [_listed(offer) for offer in found]
     if json:
         print(json_.dumps(offers, indent=2))
         return
@@ -54,7 +55,8 @@ def engines(
         Column("from", lambda offer: offer["source"], right=False, drop=3),
         Column("state", lambda offer: Cell(*_state(offer)), right=False),
     ]
-    print_table(Table(columns, offers), Console(highlight=False), "--json has all")
+    notes = [note for offer in found for note in _notes(offer)]
+    print_table(Table(columns, offers, notes=notes), Console(highlight=False), "--json has all")
 
 
 @app.command()
@@ -138,6 +140,12 @@ def settings(
         print(json_.dumps(described, indent=2))
         return
     console = Console(highlight=False)
+    if id not in catalogue.known():
+        console.print(
+            f"{id} is a build of yours, and its keys are those of its family: {engine.family}.KEY as a factor, KEY "
+            f"under [settings.{engine.family}].\n",
+            markup=False,
+        )
     for spec in specs:
         console.print(f"[bold]{engine.family}.{spec.name}[/] {_default(spec)}")
         console.print(Padding(f"{spec.doc.removesuffix('.')}: {_values(spec)}", (0, 0, 0, 4), expand=False))
@@ -162,7 +170,7 @@ def _each(ids: list[str], do: Callable[[Engine, Callable[[str], None]], None], *
 
 def _listed(offer: Offer) -> dict[str, Any]:
     listed = asdict(offer)
-    if offer.installed and not offer.version:
+    if offer.installed and not offer.version and not offer.damage:
         listed["version"] = _version_in_rig(offer.id)
     return listed
 
@@ -198,14 +206,20 @@ def _setting_json(family: str, spec: SettingSpec) -> dict[str, Any]:
 
 
 def _state(offer: dict[str, Any]) -> tuple[str, str]:
-    """In words, and what they mean, as of ``table.Cell``."""
+    """In a word or two, so that no column makes room for a path; and what they mean, as of ``table.Cell``."""
     if offer["damage"]:
-        return f"damaged: {offer['damage']}", "bad"
+        return "damaged, see below", "bad"
     if offer["doubts"]:
-        return f"ready; {offer['doubts']}", "unknown"
-    if missing := offer["missing_libraries"]:
-        return f"lacks {', '.join(f'{library} (Debian: {package})' for library, package in missing)}", "bad"
+        return "ready, but see below", "unknown"
+    if offer["missing_libraries"]:
+        return "lacks libraries, see below", "bad"
     return ("ready", "survived") if offer["installed"] else ("not installed", "soft")
+
+
+def _notes(offer: Offer) -> list[str]:
+    """The sentences that the state refers to."""
+    lack = offer.lack() if offer.installed else None
+    return [*([f"{offer.id} {lack[0]}; {lack[1]}"] if lack else []), *filter(None, [offer.doubts])]
 
 
 def _version_in_rig(id: str) -> str:  # noqa: A002

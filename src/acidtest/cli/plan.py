@@ -120,7 +120,9 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
 
 def _notes(planned: Plan) -> list[str]:
     """What is to be known before it runs: of its workloads, and that its repetitions can show nothing."""
-    notes = planning.notes(planned)
+    from acidtest import conductor
+
+    notes = [*planning.notes(planned), *conductor.build_doubts(planned)]  # a run tells these itself
     if planned.experiment.asks_for_cuts and not any(cell.workload.CAN_BE_SURVEYED for cell in planned.cells):
         from acidtest.report.survival_table import not_numbered
 

@@ -6,7 +6,7 @@ import json as json_
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from acidtest import powercut as power_cuts
     from acidtest.experiment import Experiment
     from acidtest.journal.models import Recording
+
+WRITES_MAX = 40  # in a terminal
 
 
 def powercut(
@@ -141,6 +143,7 @@ def _replay(file: Path, *, json: bool) -> None:
     from acidtest.analysis.files_left import in_words
     from acidtest.analysis.survival import checker_names
     from acidtest.doubts.unchecked import OF_REPLAY
+    from acidtest.powercut.crash_states import history_in_words
 
     with stop_signals.leaving(stop_signals.NOTHING_KEPT):
         replayed = power_cuts.replay(file)
@@ -153,6 +156,7 @@ def _replay(file: Path, *, json: bool) -> None:
             "checks": judgement.checks,
             "found": replayed.reasons_before,
             "files": replayed.files.model_dump() if replayed.files else None,
+            "writes": [asdict(one) for one in replayed.writes] or None,
             "fate": replayed.fate.model_dump() if replayed.fate else None,
             "not_checked": [OF_REPLAY.as_json()],
             "announced_by": replayed.announced or None,
@@ -167,6 +171,8 @@ def _replay(file: Path, *, json: bool) -> None:
         agreeing = (name for name, verdict in judgement.checks.items() if verdict == judgement.verdict)
         checkers = checker_names(agreeing, of_program=replayed.is_program)
         print(f"  checkers that answered {judgement.verdict}: {', '.join(checkers)}")
+        for line in history_in_words(replayed.writes, WRITES_MAX):
+            print(f"  {line}")
         print(f"Not checked: {OF_REPLAY}.")
     if judgement.verdict == "lost" and not replayed.announced:
         raise typer.Exit(1)

@@ -47,10 +47,14 @@ def trace(
     Firebird the engine's own trace is read too: each statement with its times and pages.
     Without --out databases lie in a directory that is made here and removed in the end.
     """
+    from acidtest.analysis.commit_cost import commit_costs
+    from acidtest.analysis.samples import rows
     from acidtest.conductor.admission import Devices
     from acidtest.conductor.run import run
     from acidtest.experiment.program import refusal
+    from acidtest.report import commit_cost
     from acidtest.report.calls import as_json, print_calls
+    from acidtest.report.table import print_table
 
     asked = planning.planned(file, quick=quick).experiment
     if asked.program is not None:
@@ -71,6 +75,8 @@ def trace(
     else:
         for recording in recordings:
             print_calls(recording, console)
+        if recordings[1:]:
+            print_table(commit_cost.table(commit_costs(rows(outcome.journal.header, recordings), [])), console, "")
     if any(recording.status == "failed" for recording in recordings):
         print("Some combinations could not run: see above.", file=sys.stderr)
         raise typer.Exit(3)

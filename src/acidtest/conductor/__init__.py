@@ -5,9 +5,9 @@ What is needed to plan is here; what runs cells (``run.py``, ``search.py``, ``ad
 module, for its imports take longer than ``acidtest plan``.
 """
 
-from acidtest.conductor.engines import plan_of, same_builds
+from acidtest.conductor.engines import build_doubts, plan_of, same_builds
 from acidtest.conductor.initial_estimate import assumed_seconds
 from acidtest.conductor.verify import planned, verify
 from acidtest.conductor.workload_description import described
 
-__all__ = ["assumed_seconds", "described", "plan_of", "planned", "same_builds", "verify"]
+__all__ = ["assumed_seconds", "build_doubts", "described", "plan_of", "planned", "same_builds", "verify"]

@@ -61,6 +61,12 @@ def same_builds(plan: Plan) -> list[str]:
     ]
 
 
+def build_doubts(plan: Plan) -> list[str]:
+    """What must be known of the builds of the user's, in sentences."""
+    engines = describe_all(plan.experiment, plan.engines).values()
+    return [note for engine in engines if isinstance(engine, UserBuild) for note in engine.notes()]
+
+
 def server(name: str, spec: ServerSpec) -> foreign.ForeignServer:
     """The server at a URL, by the name that it is given here."""
     password = spec.password.get_secret_value() if spec.password is not None else None

@@ -15,6 +15,7 @@ from acidtest.journal.models import Recording
 from acidtest.words import counted
 
 LONG_S = 1800.0  # a run that long has seen checkpoints of every engine by its defaults
+SHOWS_LATER = "what shows later, as checkpoints do"
 FITS = 0.5  # of the memory: a database up to this share is read from the drive seldom or never
 
 
@@ -75,7 +76,7 @@ def _flushes(writing: Sequence[Recording]) -> Iterator[Unchecked]:
 def _length(done: Sequence[Recording]) -> Iterator[Unchecked]:
     longest = max((recording.result.measured_s for recording in done if recording.result), default=0.0)
     if 0 < longest < LONG_S:
-        yield Unchecked("what shows later, as checkpoints do", f"no run was longer than {longest:.3g} s")
+        yield Unchecked(SHOWS_LATER, f"no run was longer than {longest:.3g} s")
 
 
 def _reads(done: Sequence[Recording]) -> Iterator[Unchecked]:
@@ -137,8 +138,8 @@ def of_cuts(recordings: Sequence[Recording]) -> list[Unchecked]:
     made = [recording for recording in recordings if recording.status == "done" and recording.cut is not None]
     if not made:
         return []
-    unchecked = [*_moments(survivals(made)), *_ways(made), *_work(made), *_checks(made), *_speed(made)]
-    return [*unchecked, _elsewhere(made)]
+    unchecked = [*_moments(survivals(made)), *_late(made), *_ways(made), *_work(made), *_checks(made)]
+    return [*unchecked, *_speed(made), _elsewhere(made)]
 
 
 def may_still_lose(cuts: int) -> float:
@@ -164,6 +165,13 @@ def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
         yield Unchecked("other moments", f"{after} up to {share:.2g} % of them may still lose some, at 95 %")
 
 
+def _late(made: Sequence[Recording]) -> Iterator[Unchecked]:
+    """Whether loads went on for so long that an engine has done what it does now and then: nobody records when."""
+    longest = max(one.cut.at_s for one in made if one.cut)
+    if longest < LONG_S:
+        yield Unchecked(SHOWS_LATER, f"no load went on for longer than {longest:.3g} s")
+
+
 def _unexercised(rows: Sequence[Survival]) -> Iterator[Unchecked]:
     """Kinds of blocks that were pending at a flush, and that no state lacked there."""
     left: dict[str, tuple[int, int]] = {}
@@ -184,6 +192,8 @@ def _states(row: Survival) -> str:
     bounds one share: the product of 1 - p is at most (1 - mean p) to the power of their number.
     """
     sentence = f"{counted(row.states, 'crash state')} without a loss"
+    if row.states_undemanded:
+        sentence += f", of which {row.states_undemanded:,} came before the first acknowledged commit"
     if row.images is not None and row.legal_log10 is not None:
         most = images_at_most(row.legal_log10)
         sentence += f", {row.images:,} of at most {most} that cuts during the load could leave"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -150,7 +151,8 @@ class UserBuild(Engine):
         release, sha256 = self.details.release, self._sha256[:16]
         return [
             f"{self.id}: {self.details.main} is another one (sha256 {sha256}, version {release}) than the one that was "
-            f"added on {known.added[:10]} (sha256 {known.sha256[:16]}, version {known.version})."
+            f"added on {known.added[:10]} (sha256 {known.sha256[:16]}, version {known.version}). If that is meant, "
+            f"accept it: {shlex.join(['acidtest', 'engines', 'add', self.id, known.path])}"
         ]
 
 
@@ -186,9 +188,14 @@ def check_path(wanted: Wanted) -> None:
     try:
         wanted.path.stat()
     except OSError as error:
-        raise wanted.refuse(
-            f"{wanted.path}: {error.strerror}", "correct the path, which begins at the working directory"
-        ) from None
+        what = "there is no such path" if isinstance(error, FileNotFoundError) else error.strerror
+        kept = registered_builds.find(wanted.name)
+        remedy = "correct the path, which begins at the working directory"
+        if wanted.by_option:
+            remedy = "name a path that is there"
+        elif kept is not None and kept.path == str(wanted.path):  # no file of the user's has it
+            remedy = f"put it there again, or acidtest engines remove {wanted.name}"
+        raise wanted.refuse(f"{wanted.path}: {what}", remedy) from None
 
 
 def check_binary(wanted: Wanted, binary: Path) -> None:

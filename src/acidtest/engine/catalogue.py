@@ -117,6 +117,7 @@ def keep(name: str, path: Path, product: str, mode: str) -> Engine:
         raise BadInput(
             f"{name}: is kept already, at {there.path}", f"name it otherwise, or acidtest engines remove {name} first"
         )
+    check_path(Wanted(name, product, path, mode, name, by_option=True))
     if not product and (product := product_at(path) or ("sqlite" if path.is_file() else "")) == "":
         raise BadInput(
             f"{path}: no engine was found there by the names of its files",
@@ -162,7 +163,8 @@ def _kept_offer(name: str) -> Offer:
         there = registered_builds.find(name)
         return kept_build(there).offer() if there is not None else Offer(name, False, "", "", "", "", "")
     except BadInput as error:
-        remedy = f"{error.remedy}, or acidtest engines remove {name}"
+        way_out = f", or acidtest engines remove {name}"
+        remedy = f"{error.remedy.removesuffix(way_out)}{way_out}"
         return Offer(name, True, "", "", "", "", remedy, damage=error.message.removeprefix(f"{name}.path: "))
 
 

@@ -530,10 +530,14 @@ class States(Record):
     unknown: int
     # Of those that lost the ones that show more than missing commits, as ``Cut.damage``; None in older journals.
     damaged: int | None = None
+    lost_all: int | None = None  # of those that lost the ones that lack all acknowledged commits, and show no damage
+    survived_undemanded: int | None = None  # of those that survived the ones before the first acknowledged commit
     per_s: float
     writes: int  # in the log, from the start of the load
     flushes: int
     shortest: str | None  # file of the failing state that departs least from the disk as it was; --replay runs it again
+    # Of a state that shows damage, where the shortest one shows none; None where no state does, and in older journals.
+    shortest_damaged: str | None = None
     # None in older journals, which lack these.
     images: int | None = None  # different contents of the disk among them
     outcomes: int | None = None  # different ends that recovery came to
@@ -683,6 +687,7 @@ class RecoveryOutcome(Record):
     verdict: Verdict
     unannounced: bool  # it lost what neither level nor drive announces
     damaged: bool  # as in ``Cut.damage``
+    lost_all: bool = False  # every acknowledged commit is missing, and nothing shows damage
     found: str  # in words: of the file system, the database and the commits
     checks: dict[str, Verdict]
 
@@ -735,6 +740,7 @@ class Explored(Record):
     states: list[tuple[str, int, int, bool]]
     outcomes: list[RecoveryOutcome]
     worst: FailingState | None  # of these states
+    worst_damaged: FailingState | None = None  # of those that show damage; None also in older journals
 
     @property
     def id(self) -> str:

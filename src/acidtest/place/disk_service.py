@@ -51,8 +51,9 @@ class Record:
     point: str | None  # where it is mounted, if that is not in its directory
     logs: bool
     keeps_snapshot: bool
-    # Records of the log before this one are of a past that was left: a cut, or an earlier state that was gone back to.
-    base: int = 0
+    base: int = 0  # records of the log before this one cannot be gone back to: a cut or a snapshot came after them
+    # Each time that it was gone back: to so many records, and how many there were. Those between are not on the disk.
+    left: tuple[tuple[int, int], ...] = ()
     held: Held = field(default_factory=Held)
 
     @property
@@ -196,7 +197,9 @@ class StandingDisk:
         with self._kept():
             recovery = self._place.recover()
             self._place.survivors.unlink(missing_ok=True)
-        self._new_base()
+        if self.record.logs:  # what survived is no state of the log
+            self.drive.snapshot()
+            self._forget_past(keeps_snapshot=False)
         return recovery
 
     def go_back(self, record: int | None) -> Recovery:
@@ -205,34 +208,37 @@ class StandingDisk:
         if record is not None:
             state = self._state(record)
         elif not self.record.keeps_snapshot:
+            since = " since it was restored after a cut" if self.record.base else ""
             raise BadInput(
-                f"{self.record.name}: no snapshot was taken of it", f"acidtest disk snapshot {self.record.name}"
+                f"{self.record.name}: no snapshot was taken of it{since}", f"acidtest disk snapshot {self.record.name}"
             )
         self._leave()
         with self._kept():
-            recovery = self._place.go_back(state)
-        self._new_base()
-        return recovery
+            self._place.abandon()  # which writes, too
+            if self.record.logs:
+                back = self.record.base if record is None else record
+                left = (*self.record.left, (back, self.drive.stats().log_records))
+                self.record = replace(self.record, left=left)
+            return self._place.recover_state(state)
 
     def _state(self, record: int) -> DiskState:
         if self.log is None:
             raise BadInput(f"{self.record.name}: has no log to go back in", "create it with --log")
         last = self.drive.stats().log_records
         if not self.record.base <= record <= last:
+            ended = ", for a cut or a snapshot ended what was before" if record < self.record.base else ""
             raise BadInput(
-                f"{self.record.name}: --record {record}: its log can be gone back in from {self.record.base} to {last}",
+                f"{self.record.name}: --record {record}: its log can be gone back in from {self.record.base:,} to "
+                f"{last:,}{ended}",
                 f"to see them: acidtest disk log {self.record.name}",
             )
-        return DiskState.model_validate({"log": str(self.log), "from": self.record.base, "to": record})
-
-    def _new_base(self) -> None:
-        if self.record.logs:
-            self.drive.snapshot()
-            self._forget_past(keeps_snapshot=self.record.keeps_snapshot)
+        return DiskState.model_validate(
+            {"log": str(self.log), "from": self.record.base, "to": record, "without": skipped(self.record.left, record)}
+        )
 
     def _forget_past(self, *, keeps_snapshot: bool) -> None:
         base = self.drive.stats().log_records if self.record.logs else 0
-        self.record = replace(self.record, base=base, keeps_snapshot=keeps_snapshot)
+        self.record = replace(self.record, base=base, left=(), keeps_snapshot=keeps_snapshot)
         self._keep()
 
     def _leave(self) -> None:
@@ -280,6 +286,17 @@ class StandingDisk:
             self._place.release()
         self.drive.end()
         self._ledger.close()
+
+
+def skipped(left: Sequence[tuple[int, int]], record: int) -> list[int]:
+    """Of the first ``record`` records of a log those that were not on the disk when it had so many; ``left`` is what a
+    Record says of when it was gone back."""
+    without: list[int] = []
+    for back, end in reversed(left):
+        if end < record:
+            without += range(back, end)
+            record = back
+    return without
 
 
 def directory_of(name: str) -> Path:

@@ -39,7 +39,7 @@ from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.coverage import Budget, Exploration, as_state, batch_size
 from acidtest.powercut.drives import Drives, simulated
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.exploration import Explorer, Reduced, at_once, completed, explorer
+from acidtest.powercut.exploration import Explorer, Reduced, as_reduced, at_once, completed, explorer
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad, read, record, write
 from acidtest.powercut.replicated import ReplicatedTrial
@@ -455,12 +455,17 @@ def ended(
     elapsed_s: float,
     reduced: Reduced | None,
 ) -> Recording:
-    """The recording of a cell whose states were looked at. If any lost, the one in ``reduced`` is kept in ``out``."""
+    """The recording of a cell whose states were looked at. If any lost, the one in ``reduced`` is kept in ``out``, and
+    where that shows no damage, one that does."""
     kept: str | None = None
+    kept_damaged: str | None = None
     why = ""
     if reduced is not None and reduced.judgement.verdict == "lost":
         try:
             kept = keep_state(out, experiment, cell, of.load, reduced)
+            if exploration.worst_damaged is not None and not reduced.judgement.damage:
+                damaged = as_reduced(exploration.worst_damaged[0])
+                kept_damaged = keep_state(out, experiment, cell, of.load, damaged)
         except (CellFailed, OSError) as error:  # the verdict stands without it
             why = message_of(error)
-    return completed(of.recording, exploration, elapsed_s, reduced, kept, why)
+    return completed(of.recording, exploration, elapsed_s, reduced, kept, kept_damaged, why)

@@ -82,9 +82,10 @@ class Exploration:
         self._verdicts: Counter[Verdict] = Counter()
         self._outcomes: dict[tuple[Verdict, bool, str], RecoveryOutcome] = {}
         self._drawn_outcomes: Counter[tuple[Verdict, bool, str]] = Counter()
-        self._damaged = self._drawn_count = 0
+        self._damaged = self._lost_all = self._undemanded = self._drawn_count = 0
         self.looked_at = 0
         self.worst: tuple[FailingState, RecoveryOutcome] | None = None
+        self.worst_damaged: tuple[FailingState, RecoveryOutcome] | None = None
 
     @property
     def elapsed_s(self) -> float:
@@ -144,12 +145,12 @@ class Exploration:
             self._drawn_outcomes[key] += at_random
             self._verdicts[outcome.verdict] += 1
             self._damaged += outcome.damaged
+            self._lost_all += outcome.lost_all
+            self._undemanded += outcome.verdict == "survived" and not demanded
             self._drawn_count += at_random
         self.looked_at += len(line.states)
-        if line.worst is not None:
-            found = line.worst, line.outcomes[line.worst.outcome]
-            if self.worst is None or rank(*found) < rank(*self.worst):
-                self.worst = found
+        self.worst = _worse(self.worst, line.worst, line.outcomes)
+        self.worst_damaged = _worse(self.worst_damaged, line.worst_damaged, line.outcomes)
 
     def new(self, line: Explored) -> Explored | None:
         """``line`` with those of its states that are not on the list; None where there are none, or of another load."""
@@ -192,12 +193,22 @@ class Exploration:
         """How many states have this verdict."""
         return self._verdicts[verdict]
 
+    @property
+    def damaged(self) -> int:
+        """How many states show damage."""
+        return self._damaged
+
+    @property
+    def logged(self) -> int:
+        """How many writes and flushes the load has."""
+        return self._writes + self._flushes
+
     def checks(self) -> dict[str, Verdict]:
         """The worst that each checker has answered of any state."""
         outcomes = list(self._outcomes.values())
         return reduce(with_checks_of, outcomes).checks if outcomes else {}
 
-    def summary(self, elapsed_s: float, shortest: str | None) -> States:
+    def summary(self, elapsed_s: float, shortest: str | None, shortest_damaged: str | None = None) -> States:
         """What was looked at, and what it showed. A run that only took lines of an earlier one has drawn no state, and
         does not know what they exercised."""
         exercised = {kind: (len(self._exercised.get(kind, ())), len(of)) for kind, of in sorted(self._pending.items())}
@@ -207,10 +218,13 @@ class Exploration:
             lost=self._verdicts["lost"],
             unknown=self._verdicts["unknown"],
             damaged=self._damaged,
+            lost_all=self._lost_all,
+            survived_undemanded=self._undemanded,
             per_s=self.looked_at / max(elapsed_s, 1e-9),
             writes=self._writes,
             flushes=self._flushes,
             shortest=shortest,
+            shortest_damaged=shortest_damaged,
             images=len(self._known),
             outcomes=len(self._outcomes),
             drawn=self._drawn_count,
@@ -218,6 +232,18 @@ class Exploration:
             drawn_outcomes_once=sum(times == 1 for times in self._drawn_outcomes.values()),
             exercised=exercised if self._has_drawn and self._load.kinds else None,
         )
+
+
+def _worse(
+    worst: tuple[FailingState, RecoveryOutcome] | None,
+    failing: FailingState | None,
+    outcomes: Sequence[RecoveryOutcome],
+) -> tuple[FailingState, RecoveryOutcome] | None:
+    """The worse of the two; ``outcomes`` are those of the line that tells of ``failing``."""
+    if failing is None:
+        return worst
+    found = failing, outcomes[failing.outcome]
+    return found if worst is None or rank(*found) < rank(*worst) else worst
 
 
 def rank(state: FailingState, outcome: RecoveryOutcome) -> tuple[int, bool, int, int]:

@@ -41,18 +41,66 @@ class State:
         return len(self.without) + len(self.torn)
 
 
-def in_words(state: State) -> str:
-    """Which history of the disk a state is: ``the first 101 writes and flushes, without 3 of the unflushed writes``."""
+def in_words(state: State, logged: int) -> str:
+    """Which history of the disk a state is: ``the first 20 of the load's 36 disk writes and flushes, without 3
+    unflushed writes`` of a load that has 36 ``logged``. What was on the disk before it does not count.
+    """
     departures = [f"without {counted(len(state.without), 'unflushed write')}"] if state.without else []
     if state.torn:
         departures.append(f"with {counted(len(state.torn), 'torn write')}")
-    return ", ".join([f"the first {counted(state.to, 'write or flush', 'writes and flushes')}", *departures])
+    first = f"the first {state.to - state.start:,} of the load's {logged:,} disk writes and flushes"
+    return ", ".join([first, *departures])
 
 
 def pending(records: Sequence[Record], start: int, to: int) -> list[int]:
     """Writes before ``to`` that no flush before ``to`` covers."""
     covered = max((record.at for record in records[start:to] if record.is_flush), default=start)
     return [number for number in range(max(covered, start), to) if not records[number].is_flush]
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A write or flush of the load, and what a state has of it."""
+
+    number: int  # in the load, from 1
+    fate: str  # "flush", or of a write "flushed", "kept" (not flushed, and there), "torn" or "dropped"
+    block: str  # what it has written, as blocks.kinds has it; "" of a flush, and where it is not known
+    offset: int | None  # on the disk; None of a flush, as the next
+    bytes: int | None
+
+
+def history(records: Sequence[Record], state: State, kind_of: Callable[[int], str]) -> list[Logged]:
+    """The load's writes and flushes up to this state, the oldest first."""
+    open_, left_out, torn = set(pending(records, state.start, state.to)), set(state.without), dict(state.torn)
+    told = []
+    for number in range(state.start, state.to):
+        record = records[number]
+        if record.is_flush:
+            told.append(Logged(number - state.start + 1, "flush", "", None, None))
+            continue
+        fate = "dropped" if number in left_out else "torn" if number in torn else "kept"
+        fate = fate if number in open_ else "flushed"
+        told.append(Logged(number - state.start + 1, fate, kind_of(number), record.at, record.length))
+    return told
+
+
+def history_in_words(writes: Sequence[Logged], most: int) -> list[str]:
+    """A line each beneath their number, of many the last; nothing where there are none."""
+    if not writes:
+        return []
+    shown = writes[-most:]
+    which = f"the last {len(shown):,}; --json has all" if len(shown) < len(writes) else "the oldest first"
+    lines = [
+        f"the load's {counted(len(writes), 'disk write or flush', 'disk writes and flushes')} up to then, {which}:"
+    ]
+    for logged in shown:
+        if logged.bytes is None:
+            lines.append(f"  {logged.number:,}: flush")
+            continue
+        block = f", {logged.block}" if logged.block else ""
+        where = f"{counted(logged.bytes, 'byte')} at {logged.offset:,}{block}"
+        lines.append(f"  {logged.number:,}: {where}: {logged.fate}")
+    return lines
 
 
 DRAWN = "drawn at random"

@@ -36,7 +36,7 @@ from acidtest.place.host import counters
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.checkers import Judgement
-from acidtest.powercut.coverage import Asked, Budget, Exploration, rank, with_checks_of
+from acidtest.powercut.coverage import Asked, Budget, Exploration, as_state, rank, with_checks_of
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.drives import announcement_of, is_unannounced
 from acidtest.powercut.evidence import CutEvidence
@@ -68,9 +68,16 @@ class InspectedState:
             verdict=self.verdict,
             unannounced=self.unannounced,
             damaged=bool(self.judgement.damage),
+            lost_all=self._lost_all,
             found=found(self.evidence, self.judgement),
             checks=self.judgement.checks,
         )
+
+    @property
+    def _lost_all(self) -> bool:
+        fate = self.evidence.fate
+        missing = fate is not None and fate.lost == fate.acknowledged > 0
+        return missing and self.verdict == "lost" and not self.judgement.damage
 
 
 def found(evidence: CutEvidence, judgement: Judgement) -> str:
@@ -109,6 +116,12 @@ class Reduced:
     checked: Checked | None
     integrity: Integrity | None
     files: FilesLeft | None
+
+
+def as_reduced(failing: FailingState) -> Reduced:
+    """A state that lost, as it was found: not inspected once more."""
+    judgement = Judgement("lost", failing.reasons, {})
+    return Reduced(as_state(failing), judgement, None, None, None, failing.files)
 
 
 class OneDisk:
@@ -175,14 +188,13 @@ class Explorer:
     def look(self, asked: Sequence[Asked], host: str | None = None) -> Explored:
         """Inspect at least one state. Raises CellFailed and OSError where a disk or the engine is gone."""
         began = time.monotonic()
-        indexes: dict[tuple[Verdict, bool, bool, str], int] = {}
+        indexes: dict[tuple[Verdict, bool, bool, bool, str], int] = {}
         outcomes: list[RecoveryOutcome] = []
         states: list[tuple[str, int, int, bool]] = []
-        worst: FailingState | None = None
-        worst_seen: InspectedState | None = None
+        failing: list[tuple[InspectedState, int]] = []
         for one, seen in zip(asked, self.inspected([one.state for one in asked]), strict=True):
             outcome = seen.outcome
-            key = outcome.verdict, outcome.unannounced, outcome.damaged, outcome.found
+            key = outcome.verdict, outcome.unannounced, outcome.damaged, outcome.lost_all, outcome.found
             if key not in indexes:
                 indexes[key] = len(outcomes)
                 outcomes.append(outcome)
@@ -190,11 +202,11 @@ class Explorer:
                 outcomes[indexes[key]] = with_checks_of(outcomes[indexes[key]], outcome)
             states.append((one.image, one.demanded, indexes[key], one.at_random))
             if seen.verdict != "survived":
-                failing = _failing(seen, indexes[key])
-                if worst is None or rank(failing, outcome) < rank(worst, outcomes[worst.outcome]):
-                    worst, worst_seen = failing, seen
-        if worst is not None and worst_seen is not None:
-            worst = worst.model_copy(update={"files": self._files_left(worst_seen)})
+                failing.append((seen, indexes[key]))
+        worst = self._worst(failing, outcomes)
+        worst_damaged = worst
+        if worst is not None and not outcomes[worst.outcome].damaged:
+            worst_damaged = self._worst([one for one in failing if outcomes[one[1]].damaged], outcomes)
         self._witnesses()
         return Explored(
             cell=self._cell.id,
@@ -205,7 +217,18 @@ class Explorer:
             states=states,
             outcomes=outcomes,
             worst=worst,
+            worst_damaged=worst_damaged,
         )
+
+    def _worst(
+        self, failing: Sequence[tuple[InspectedState, int]], outcomes: Sequence[RecoveryOutcome]
+    ) -> FailingState | None:
+        """The worst of these states, with its files; each stands with the number of its outcome."""
+        told = [(_failing(seen, index), seen) for seen, index in failing]
+        if not told:
+            return None
+        worst, seen = min(told, key=lambda one: rank(one[0], outcomes[one[0].outcome]))
+        return worst.model_copy(update={"files": self._files_left(seen)})
 
     def reduce(self, state: State) -> Reduced:
         """Look at a failing state once more, and find the same loss with fewer departures from the disk as it was."""
@@ -279,12 +302,13 @@ def completed(
     elapsed_s: float,
     reduced: Reduced | None,
     kept: str | None,
+    kept_damaged: str | None,
     why: str,
 ) -> Recording:
     """The recording of a cell whose states were looked at. ``reduced`` is the worst that did not survive, ``kept`` the
-    file of it, ``why`` the reason why there is none."""
+    file of it, ``kept_damaged`` that of one that shows damage beside it, ``why`` the reason why one is missing."""
     assert recording.cut is not None
-    update: dict[str, object] = {"states": exploration.summary(elapsed_s, kept)}
+    update: dict[str, object] = {"states": exploration.summary(elapsed_s, kept, kept_damaged)}
     after: dict[str, object] = {}
     if reduced is not None and exploration.worst is not None:
         _, outcome = exploration.worst
@@ -292,7 +316,9 @@ def completed(
         if judgement.verdict != outcome.verdict:
             judgement = _contradicted(Judgement(outcome.verdict, [], outcome.checks), judgement)
         many = exploration.count(outcome.verdict)
-        at = f"{counted(many, 'state')}, the shortest: {crash_states.in_words(reduced.state)}"
+        damaged = f", {exploration.damaged:,} of them damaged" if exploration.damaged else ""
+        shortest = crash_states.in_words(reduced.state, exploration.logged)
+        at = f"{counted(many, 'state')}{damaged}, the shortest: {shortest}"
         update |= {
             "verdict": judgement.verdict,
             "reasons": [at, *judgement.reasons],
@@ -370,7 +396,9 @@ def shrunk(worst: InspectedState, inspect: Callable[[State], InspectedState]) ->
         for smaller in itertools.islice(crash_states.smaller(worst.state), left):
             left -= 1
             shown = inspect(smaller)
-            if shown.verdict == "lost" and shown.unannounced >= worst.unannounced:
+            is_damaged, was_damaged = bool(shown.judgement.damage), bool(worst.judgement.damage)
+            as_bad = shown.unannounced >= worst.unannounced and is_damaged >= was_damaged
+            if shown.verdict == "lost" and as_bad:
                 worst, again = replace(shown, state=smaller), True
                 break
     return worst

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from acidtest.place.making import image_mb
 from acidtest.powercut import state_file
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.conductor import Disks, trial_on
+from acidtest.powercut.crash_states import Logged
 from acidtest.powercut.drives import Drives, announcement_of, is_unannounced, simulated
 from acidtest.powercut.exploration import inspect_state
 from acidtest.powercut.recorded_load import RecordedLoad
@@ -33,6 +35,7 @@ class Replayed:
     announced: str  # who announces what is lost, and what; "" where nothing is lost, or nobody does
     is_program: bool = False
     files: FilesLeft | None = None  # that are in it; None of state files of older versions
+    writes: Sequence[Logged] = ()  # and flushes of the load, up to a crash state; () of any other
 
 
 def replay(file: Path, drives: Drives = simulated) -> Replayed:
@@ -64,4 +67,5 @@ def replay(file: Path, drives: Drives = simulated) -> Replayed:
             evidence.inspection_error = error.message
         judgement, by = trial.judged(evidence), announcement_of(cell, engine, evidence)
         text = "" if judgement.verdict != "lost" or is_unannounced(judgement, by) else by.reason
-        return Replayed(cell.id, kept.reasons, judgement, evidence.fate, text, evidence.is_program, kept.files)
+        shown = evidence.is_program, kept.files, kept.writes
+        return Replayed(cell.id, kept.reasons, judgement, evidence.fate, text, *shown)

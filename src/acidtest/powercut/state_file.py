@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from acidtest.journal.models import FilesLeft, Replicated
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.acknowledgement_log import Acknowledgement
-from acidtest.powercut.crash_states import State
+from acidtest.powercut.crash_states import Logged, State
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.exploration import Reduced
 from acidtest.powercut.recorded_load import RecordedLoad
@@ -47,6 +48,7 @@ class KeptState:
     reasons: list[str]  # of the verdict when it was kept
     replication: Replicated | None = None  # of a server with a replica; the disk is that of the one looked at
     files: FilesLeft | None = None
+    writes: Sequence[Logged] = ()  # and flushes of the load, up to a crash state; () of what a failure has left
 
 
 def keep_state(out: Path, experiment: Experiment, cell: Cell, load: RecordedLoad, reduced: Reduced) -> str:
@@ -54,8 +56,10 @@ def keep_state(out: Path, experiment: Experiment, cell: Cell, load: RecordedLoad
     log = _unused(out, cell)
     alone = crash_states.compact(load.log, load.records, load.start, reduced.state, log)
     acknowledged, reasons = load.acknowledged_before(reduced.state.to), reduced.judgement.reasons
-    size_bytes = disk_log.size_bytes(log)
-    return _write(KeptState(experiment, cell, log, size_bytes, alone, acknowledged, reasons, files=reduced.files))
+    size_bytes, files = disk_log.size_bytes(log), reduced.files
+    writes = crash_states.history(load.records, reduced.state, load.kind_of)
+    shown = None, files, writes
+    return _write(KeptState(experiment, cell, log, size_bytes, alone, acknowledged, reasons, *shown))
 
 
 def keep_survivors(
@@ -113,6 +117,7 @@ def _write(kept: KeptState) -> str:
         "reasons": kept.reasons,
         **({"replication": kept.replication.model_dump(mode="json")} if kept.replication else {}),
         **({"files": kept.files.model_dump(mode="json")} if kept.files else {}),
+        **({"writes": [dataclasses.asdict(one) for one in kept.writes]} if kept.writes else {}),
     }
     description = kept.log.with_suffix(".json")
     description.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
@@ -145,6 +150,7 @@ def read(file: Path) -> KeptState:
             reasons=list(fields["reasons"]),
             replication=Replicated.model_validate(fields["replication"]) if "replication" in fields else None,
             files=FilesLeft.model_validate(fields["files"]) if "files" in fields else None,
+            writes=[Logged(**one) for one in fields.get("writes", [])],
         )
     except (KeyError, TypeError, ValueError, AttributeError, StopIteration, ValidationError):
         raise _no_state(file) from None

@@ -15,12 +15,18 @@ from acidtest.question.text import Draft, Line, Table, Value
 from acidtest.words import counted
 
 LEVELS_SAID = "Losses at none and os are what these levels announce; at drive they are a finding."
-DRIVES_SAID = "An honest drive keeps what it reports as flushed, a lying one does not, a tearing one half a write."
 COUNT = 200  # commits, on one of which a cut falls
 DRIVES: dict[str, Value] = {
     "honest": {"place.disk_faults": ""},
     "lying": {"place.disk_faults": "lie-about-flush"},
     "tearing": {"place.disk_keeps": "torn"},
+    "reordering": {"place.disk_keeps": "reordered"},
+}
+KEEPS = {
+    "honest": "honest: a cut leaves what was reported as flushed, and nothing else",
+    "lying": "lying: flushes are reported and not done",
+    "tearing": "tearing: a cut also leaves the writes up to one drawn at random, and a part of that one",
+    "reordering": "reordering: a cut also leaves some of what was not flushed, drawn at random",
 }
 
 
@@ -45,7 +51,7 @@ class PowerCut(Question):
         return []  # what so many cuts rule out stands beside their number
 
     def sketches(self, answers: Answers) -> Sequence[Sketch]:
-        drives = tuple(DRIVES)
+        drives = tuple(DRIVES)[:3]
         breadths = dict.fromkeys(
             [(LEVELS, drives), (LEVELS, drives[:2]), (LEVELS, drives[:1]), (parts.shared(answers)[-2:], drives[:1])]
         )
@@ -65,13 +71,28 @@ class PowerCut(Question):
             (Line("repetitions", repetitions, _cuts_said(repetitions)),),
             (
                 Line("durability", levels, LEVELS_SAID + parts.breaking_said(answers, levels)),
-                Line("drive", [{"name": drive, "set": DRIVES[drive]} for drive in drives], DRIVES_SAID),
+                Line("drive", _drives(drives), _kept(drives)),
+                Line(
+                    "drive",
+                    _drives(tuple(DRIVES)),
+                    "More drives, in place of the key above; each takes as many cuts again. "
+                    + _kept([drive for drive in DRIVES if drive not in drives]),
+                    offered=True,
+                ),
             ),
             *parts.lacking(answers, levels),
             Table("workload.numbered", load, "Transactions that can be looked for afterwards."),
             *_place(answers),
             said="Every combination of these levels is cut.",
         )
+
+
+def _drives(names: Sequence[str]) -> list[Value]:
+    return [{"name": name, "set": DRIVES[name]} for name in names]
+
+
+def _kept(names: Sequence[str]) -> str:
+    return f"{'; '.join(KEEPS[name] for name in names)}."
 
 
 def _cuts_said(cuts: int) -> str:

@@ -81,7 +81,7 @@ def files_table(recording: Recording) -> Table:
         return kinds or submitted or "none"
 
     columns = [
-        Column("file", lambda use: use.path, right=False),
+        Column("file", lambda use: use.path, right=False, typed=True),
         Column("role", lambda use: use.role, right=False),
         Column("opened with", lambda use: " or ".join(use.flags), right=False),
         Column("writes", lambda use: number(use.writes / commits)),
@@ -98,8 +98,8 @@ def files_table(recording: Recording) -> Table:
 def typical_table(typical: TypicalCommit) -> Table:
     """One commit, line by line."""
 
-    def column(head: str, text: Callable[[ObservedLine], str], right: bool = True) -> Column:
-        return Column(head, lambda line: Cell(text(line), "" if line.layer == "call" else "soft"), right)
+    def column(head: str, text: Callable[[ObservedLine], str], right: bool = True, typed: bool = False) -> Column:
+        return Column(head, lambda line: Cell(text(line), "" if line.layer == "call" else "soft"), right, typed=typed)
 
     def call(line: ObservedLine) -> str:
         what = (
@@ -113,7 +113,7 @@ def typical_table(typical: TypicalCommit) -> Table:
         column("at µs", lambda line: f"{line.at_us:,.1f}"),
         column("thread", lambda line: line.who, right=False),
         column("call", call, right=False),
-        column("file", lambda line: line.path or "", right=False),
+        column("file", lambda line: line.path or "", right=False, typed=True),
         column("offset", lambda line: "" if line.offset is None else f"{line.offset:,}"),
         column("bytes", lambda line: "" if line.bytes is None else f"{line.bytes:,}"),
         column("took µs", lambda line: "" if line.lasted_us is None else f"{line.lasted_us:,.1f}"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from acidtest.analysis.calls import CommitCalls
-from acidtest.analysis.commit_cost import APART, CommitCost
+from acidtest.analysis.commit_cost import APART, CommitCost, is_watched
 from acidtest.analysis.pairs import levels_text
 from acidtest.analysis.summary import median
 from acidtest.report import charts
@@ -17,6 +17,7 @@ from acidtest.report.vega import Chart
 from acidtest.workload import transactions
 
 TRACED = "writes, flushes and the time in them: of one commit, as acidtest trace counts them."
+SLOWED = " Rates and seconds are of runs that were watched, which are slower than others: acidtest run measures them."
 
 
 def varied(costs: Sequence[CommitCost]) -> list[str]:
@@ -54,7 +55,8 @@ def table(costs: Sequence[CommitCost]) -> Table:
             Column("power cuts", lambda of: verdict(of.survival) if of.survival else "", right=False, only="terminal"),
             Column("power cuts", _verdict_on_page, right=False, only="page"),
         ]
-    explained = "Speeds are medians of the runs."
+    slowed = SLOWED if any(is_watched(cost.row) for cost in costs) else ""
+    explained = f"Speeds are medians of the runs.{slowed}"
     if watched:
         explained += (
             " Writes, flushes and the time in them are what the engine asked of the operating system for one commit, "
@@ -70,7 +72,7 @@ def table(costs: Sequence[CommitCost]) -> Table:
         costs,
         "commit-cost",
         f"What a commit costs{', and what it is worth' if cut else ''}",
-        explained=TRACED if watched else "",
+        explained=f"{TRACED}{slowed}" if watched else "",
         page_explained=explained,
     )
 

@@ -288,6 +288,9 @@ STATES = Group(
         _of("crash_states_writes", COUNT, "", "writes in the disk's log, from the start of the load", "writes"),
         _of("crash_states_flushes", COUNT, "", "flushes in the disk's log", "flushes"),
         _of("crash_states_shortest", TEXT, "", "file of the failing state that departs least", "shortest"),
+        _of("crash_states_damaged", COUNT, "", "crash states that lost and show damage", "damaged"),
+        _of("crash_states_undemanded", COUNT, "", "crash states that survived, before the first acknowledged commit",
+            "survived_undemanded"),
     ),
 )  # fmt: skip
 LOADS = Group(

@@ -41,8 +41,10 @@ from acidtest.workload import BY_KIND, transactions
 
 REASONS_MAX = 2  # in a terminal
 WHYS_MAX = 3  # on a page
-LONGER = "duration_s = 60 in place of count: Linux begins to write what nobody flushes after 30 s"
-MORE_ITEMS = "more items under [program]: Linux begins to write what nobody flushes after 30 s"
+WRITES_LATE = "Linux begins to write what nobody flushes after 30 s"
+DRAWN = "moments are drawn from the whole load, so that of one of 60 s about half come too early: make several cuts"
+LONGER, PACED = "duration_s = 60 in place of count", "count = 600 with rate_per_s = 10, which takes 60 s"
+MORE_ITEMS = "more items under [program]"
 # As measured, see docs/YOUR-PROGRAM.md: the journal's one transaction has the file's name in it.
 HIDES_DIRECTORIES = (
     "On ext4 the fsync of a new file makes its name durable too, so that a missing fsync of its directory does not "
@@ -108,6 +110,7 @@ FIGURES: dict[str, Callable[[Survival], str]] = {
     "survived": _survived,
     "lost": figure("lost", COUNT),
     "unannounced": figure("losses_unannounced", COUNT),
+    "damaged": figure("damaged", COUNT),
     "unknown": figure("unknown", COUNT),
     "after failed flush": _flush_text,
     "states": figure("states", COUNT),
@@ -126,12 +129,14 @@ FIGURES: dict[str, Callable[[Survival], str]] = {
 }
 # Of the terminal and of the page, in order; in brackets those that stand only where they tell something of some row.
 IN_TERMINAL = (
-    "[unannounced]", "[unknown]", "[after failed flush]", "[states]", "[outcomes]", "[exercised]", "[a second]",
-    "worst loss", "[oldest loss ms]", "[commits/s]", COMMITS, "[torn]", "[repaired]", "mount ms", "recovery ms",
+    "[unannounced]", "[damaged]", "[unknown]", "[after failed flush]", "[states]", "[outcomes]", "[exercised]",
+    "[a second]", "worst loss", "[oldest loss ms]", "[commits/s]", COMMITS, "[torn]", "[repaired]", "mount ms",
+    "recovery ms",
 )  # fmt: skip
 ON_PAGE = (
-    "cuts", "survived", "lost", "unknown", "worst loss", COMMITS, "commits/s", "[unannounced]", "[after failed flush]",
-    "[states]", "[outcomes]", "[oldest loss ms]", "[torn]", "[repaired]", "mount ms", "recovery ms",
+    "cuts", "survived", "lost", "unknown", "worst loss", COMMITS, "commits/s", "[unannounced]", "[damaged]",
+    "[after failed flush]", "[states]", "[outcomes]", "[oldest loss ms]", "[torn]", "[repaired]", "mount ms",
+    "recovery ms",
 )  # fmt: skip
 
 
@@ -188,7 +193,7 @@ def print_survival(journal: Journal, console: Console) -> None:
         console.print(exercised, style="dim", soft_wrap=True)
     if note := uncounted(journal.recordings):
         console.print(note, style="dim", markup=False, soft_wrap=True)
-    for note in [*lost_all(rows, varied, said), *trust(journal.recordings)]:
+    for note in [*lost_all(rows, varied, said, plug=is_plug(journal)), *trust(journal.recordings)]:
         console.print(note, markup=False, soft_wrap=True)
     for table in (noticing(journal, varied), replication(journal), recovery(journal, varied)):
         print_table(table, console)
@@ -241,10 +246,22 @@ def tally(rows: Sequence[Survival], who: str, said: str) -> str:
         unit = "crash state" if all(row.states for row in rows) else "cut or crash state"
     of = counted(all_, unit, unit.replace("cut", "cuts").replace("state", "states"))
     lost = f"acknowledged {said} were lost or damaged"
+    doubt = _of_these(rows, announced + unannounced, said) + doubt
     if not unannounced:
         return f"In {announced:,} of {of} {lost}, as permitted by {who}.{doubt}"
     others = f"; in {announced:,} more, as permitted by {who}" if announced else ""
     return f"In {unannounced:,} of {of} {lost}, although nothing permits that{others}.{doubt}"
+
+
+def _of_these(rows: Sequence[Survival], lost: int, said: str) -> str:
+    """How many of so many that lost are damaged, and how many only lack commits; "" where one does not tell."""
+    known = [row.damaged for row in rows if row.damaged is not None]
+    if len(known) < len(rows):
+        return ""
+    damaged = sum(known)
+    if damaged in (0, lost):
+        return f" {counted(lost, 'is', 'are')} damaged." if damaged else f" None is damaged: {said} alone are missing."
+    return f" Of these {damaged:,} {'is' if damaged == 1 else 'are'} damaged; from the others {said} alone are missing."
 
 
 def _none_found(rows: Sequence[Survival]) -> str:
@@ -265,19 +282,18 @@ def _none_found(rows: Sequence[Survival]) -> str:
 def _would_show(rows: Sequence[Survival]) -> str:
     """How rare a loss may be that so few cuts miss, of the combination that was cut least often."""
     drawn = [row.states_drawn for row in rows if row.states_survived and row.states_drawn]
-    rarest = max((row.rarest_loss for row in rows if row.rarest_loss is not None), default=None)
-    if rarest is None and drawn:
+    cuts = [row.survived for row in rows if row.survived and not row.states and not row.storage_failure]
+    if not cuts and drawn:
         return (
             f" {counted(min(drawn), 'crash state')} drawn at random would have shown, at 95 %, a loss in "
             f"{100 * may_still_lose(min(drawn)):.2g} % of such states of the same load; a rarer one may be there."
         )
-    if rarest is None:
+    if not cuts:
         return ""
-    many = min(row.survived for row in rows if row.rarest_loss is not None)
     of = "each combination" if len(rows) > 1 else "it"
     return (
-        f" {counted(many, 'cut')} of {of} would have shown, with power 0.8, one that happens in "
-        f"{100 * rarest:.2g} % of cuts; a rarer one may be there."
+        f" {counted(min(cuts), 'cut')} of {of} would have shown, at 95 %, one that happens in "
+        f"{100 * may_still_lose(min(cuts)):.2g} % of cuts; a rarer one may be there."
     )
 
 
@@ -322,17 +338,26 @@ def hides_directories(recordings: Sequence[Recording]) -> list[str]:
     return [HIDES_DIRECTORIES] if {"survived"} in verdicts.values() else []
 
 
-def lost_all(rows: Sequence[Survival], varied: Sequence[str], said: str) -> list[str]:
-    """Where cuts came before anything had reached the disk: what they cannot show; one line for all of these."""
-    names = [", ".join(row.levels.get(factor, "") for factor in varied) or "this" for row in rows if row.lost_all]
-    if not names:
-        return []
-    of_program = said == "items"
-    what, where, longer = ("item", "store", MORE_ITEMS) if of_program else ("commit", "database", LONGER)
-    return [
-        f"In each cut of {'; '.join(names)} every acknowledged {what} was lost, and what is left is whole: such cuts "
-        f"do not show whether the {where} can be damaged. A longer load may ({longer})."
-    ]
+def lost_all(rows: Sequence[Survival], varied: Sequence[str], said: str, *, plug: bool) -> list[str]:
+    """Where cuts or crash states came before anything had reached the disk: what they cannot show; a line for all of
+    one kind."""
+    what, where = ("item", "store") if said == "items" else ("commit", "database")
+    lines = []
+    for unit, longer in (("cuts", LONGER), ("states", PACED)):
+        those = [row for row in rows if row.lost_all and bool(row.states) == (unit == "states")]
+        if not those:
+            continue
+        names = "; ".join(", ".join(row.levels.get(factor, "") for factor in varied) or "this" for row in those)
+        first = f"In each cut of {names}"
+        if unit == "states":
+            first = f"{names}: in each crash state either no {what} had been acknowledged yet, or"
+        how = MORE_ITEMS if said == "items" else longer
+        lines.append(
+            f"{first} every acknowledged {what} was lost, and what is left is whole: such {unit} do not show whether "
+            f"the {where} can be damaged. A longer load may ({how}): {WRITES_LATE}"
+            f"{f', and {DRAWN}' if unit == 'cuts' and not plug else ''}."
+        )
+    return lines
 
 
 def not_numbered(names: Sequence[str]) -> str:
@@ -348,7 +373,11 @@ def not_numbered(names: Sequence[str]) -> str:
 
 def page_tables(journal: Journal) -> dict[str, Any]:
     rows, varied, said = survivals(journal.recordings), varied_of(journal.header), noun(journal.recordings)
-    notes = [tally(rows, announcers(journal), said), uncounted(journal.recordings), *lost_all(rows, varied, said)]
+    notes = [
+        tally(rows, announcers(journal), said),
+        uncounted(journal.recordings),
+    ]
+    notes += lost_all(rows, varied, said, plug=is_plug(journal))
     notes += trust(journal.recordings)
     oldest = oldest_note(said, plug=is_plug(journal)).capitalize()
     oldest_loss = f" {oldest}" if any(row.lost_ms_worst is not None for row in rows) else ""
@@ -381,7 +410,7 @@ def _witnesses(rows: Sequence[Survival], journal: Journal) -> Table:
 
     def again_kept(row: Survival) -> Cell:
         kept = [f"what {row.kept.cell} has left:", again(row.kept, journal)] if row.kept else []
-        return Cell(again(row.witness, journal), "code", more=kept)  # type: ignore[arg-type]
+        return Cell(again(row.witness, journal), "code", more=[*kept, *damaged_again(row)])  # type: ignore[arg-type]
 
     columns = [
         Column("cut", lambda row: row.witness.cell, right=False),
@@ -455,7 +484,7 @@ def lost_files(recording: Recording) -> list[str]:
 def again(recording: Recording, journal: Journal) -> str:
     """The command that makes the cut again, or looks again at its crash state."""
     if (cut := recording.cut) and (state := cut.state or (cut.states and cut.states.shortest)):
-        return shlex.join(["acidtest", "powercut", "--replay", state])
+        return shlex.join(replaying(state))
     combination, directory = recording.cell.rpartition("#")[0], Path(journal.path).parent
     if _of_plug(journal.header):  # no lot decides what a real drive loses, so that a seed makes nothing again
         again = ["--only", combination, "--cuts", "3", "--out", f"{directory}-again"]
@@ -464,6 +493,19 @@ def again(recording: Recording, journal: Journal) -> str:
     command = [file, *(["--quick"] if "--quick" in rest else [])]
     command += ["--only", combination, "--seed", str(recording.seed), "--cuts", "3", "--out", f"{directory}-again"]
     return shlex.join(["acidtest", "powercut", *command])
+
+
+def damaged_again(row: Survival) -> list[str]:
+    """Of a row whose worst crash state shows no damage: what another shows again that does, and the command for it."""
+    if row.damaged_state is None or row.witness is None or not row.witness.cut or row.witness.cut.damage:
+        return []
+    damaged = counted(row.damaged or 0, "damaged state")
+    return [f"the shortest of {damaged}, to look at again:", shlex.join(replaying(row.damaged_state))]
+
+
+def replaying(state: str) -> list[str]:
+    """The command that looks again at what is in this state file."""
+    return ["acidtest", "powercut", "--replay", state]
 
 
 def not_run(journal: Journal) -> str:
@@ -489,10 +531,13 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
         console.print(f"  {line}", markup=False, soft_wrap=True)
     remarks = _remarks(row.witness, REASONS_MAX)
     if row.witness.cut and is_silent(row.witness.cut):
-        remarks.append("the engine noticed nothing: it starts, answers, and its own check holds")
+        where = "in this state " if row.witness.cut.states else ""
+        remarks.append(f"{where}the engine noticed nothing: it starts, answers, and its own check holds")
     remarks.append(f"again:\n  {again(row.witness, journal)}")
     if row.kept:
         remarks.append(f"what {row.kept.cell} has left, to look at again:\n  {again(row.kept, journal)}")
+    if damaged := damaged_again(row):
+        remarks.append("\n  ".join(damaged))
     for remark in remarks:
         console.print(f"  {remark}", style="dim", markup=False, soft_wrap=True)
 
@@ -531,7 +576,7 @@ def _row_json(row: Survival) -> dict[str, Any]:
     return {
         **attributes(row, "levels", "verdict", "cuts", "survived"),
         "conditions_held": row.held,
-        **attributes(row, "lost", "losses_announced", "losses_unannounced", "lost_silently", "unknown"),
+        **attributes(row, "lost", "losses_announced", "losses_unannounced", "damaged", "lost_silently", "unknown"),
         **attributes(row, "after_failed_flush", "commits_per_s"),
         "commits_acknowledged": None if row.held else row.acknowledged,
         "commits_lost_worst": None if row.held else row.lost_commits_worst,
@@ -541,6 +586,7 @@ def _row_json(row: Survival) -> dict[str, Any]:
         "filesystem_repaired": row.repaired,
         **attributes(row, "filesystem_errors", "cycle_s"),
         "crash_states": row.states,
+        "crash_states_undemanded": row.states_undemanded,
         "crash_states_per_s": row.states_per_s,
         "crash_state_images": row.images,
         "crash_state_outcomes": row.outcomes,

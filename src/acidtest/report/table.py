@@ -49,7 +49,7 @@ class Column:
     cell: Callable[[Any], Cell | str]  # of a row
     right: bool = True
     drop: int = 0  # where the terminal is too narrow, the highest goes first; 0 stays
-    typed: bool = False  # a name that a user has to type
+    typed: bool = False  # a name that a user has to type, or that differs from another by its end
     narrow: bool = False  # at most a quarter of a terminal, so that there is room for the words beside it
     only: Literal["", "page", "terminal"] = ""  # where it stands; "" in both
 

@@ -102,7 +102,7 @@ class WorkloadSpec(Model, ABC):
     """
 
     UNIT: ClassVar[str] = "commits"  # what its rates count
-    TRANSACTION: ClassVar[str] = "commits"  # what so many of its transactions are called: "500 pairs"
+    TRANSACTION: ClassVar[str] = "commits"  # what so many of its transactions are called: "500 operations"
     UNIT_OF_SIZE: ClassVar[str] = ""  # the field of which its database has so many; "" where it has one size
     LOAD_S: ClassVar[float] = 1.0  # assumed, for one unit of size
     MESSAGE: ClassVar[type[WorkloadMessage]]  # its fields are the workload's, unless ``message`` says otherwise

@@ -21,7 +21,6 @@ class Commits(WorkloadSpec):
     """What a commit costs and nothing else."""
 
     MESSAGE = CommitsWorkload
-    TRANSACTION = "pairs"  # of insert and commit
     ALWAYS_WRITES = True
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
