@@ -163,4 +163,4 @@ def _model(at: tuple[int | str, ...]) -> list[str]:
 TABLES: Mapping[str, type[Model]] = {
     "slurm": SlurmSpec, "kubernetes": KubernetesSpec, "tls": TlsFiles, "ssh_options": SshOptions, "hosts": HostSpec,
 }  # fmt: skip
-ALL_KEYS = frozenset(key for model in (FleetSpec, *TABLES.values()) for key in model.model_fields)
+ALL_KEYS = frozenset(FleetSpec.model_fields).union(*(model.model_fields for model in TABLES.values()))
