@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from acidtest.words import counted
 
 LISTED_MAX = 50  # words in one line of an error
+LEAVE_OUT = "leave that combination out by [[exclude]]"  # the remedy for what fails alike however often it is run
 MENDED = {  # what lets a file be written that could not be
     errno.EROFS: "mount its file system writable",
     errno.EACCES: "allow writing there",

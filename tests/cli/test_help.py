@@ -166,6 +166,9 @@ def test_what_is_unknown_is_refused_with_what_may_be_meant(acidtest, asked: str,
         ("firebird-5.0", "acidtest engines settings firebird-5.0"),
         ("old-build", "acidtest audit --rules lists them"),
         ("claim", "acidtest help docs/AUDIT.md"),
+        ("ssh_options", "acidtest help docs/FLEET.md"),
+        ("[ssh_options]", "acidtest help docs/FLEET.md"),
+        ("ssh_options.client_keys", "acidtest help docs/FLEET.md"),
         ("machines.write_cache", "acidtest help docs/AUDIT.md"),
         ("xyzzyplugh", "acidtest help lists"),
     ],
@@ -178,6 +181,19 @@ def test_what_is_no_key_but_something_else_says_where_to_look(acidtest, asked: s
 
 def test_nothing_near_is_nothing() -> None:
     assert near("xyzzyplugh") == []
+    assert near("fleet") == []  # not "level"
+
+
+@pytest.mark.parametrize("name", ["fleet", "FLEET", "Fleet.md", "docs/fleet", "docs/FLEET.md", "docs/FLEET.md#slurm"])
+def test_a_page_is_found_by_its_name_whatever_its_case(acidtest, name: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "FLEET.md").read_text(encoding="utf-8")
+    assert acidtest("help", name).strip() == page.strip()
+    assert [one["name"] for one in json.loads(acidtest("help", name, "--json"))["pages"]] == ["docs/FLEET.md"]
+
+
+def test_a_page_of_two_words_is_found_too() -> None:
+    assert shipped.page_named("disk_compared") == shipped.page_named("Disk compared") == "docs/DISK-COMPARED.md"
+    assert shipped.page_named("no-such-page") is None
 
 
 LEAST = 'name = "t"\nengine = "sqlite"\ndurability = "drive"\n'

@@ -16,10 +16,25 @@ import pytest
 
 import factory
 from acidtest.cli.diagnosing.making import keep as keep_diagnosis
+from acidtest.cli.report import could_not_run
 from acidtest.errors import AcidtestError, BadInput, cannot_write
 from acidtest.journal.models import Journal
+from acidtest.place import mounts
 from acidtest.report import page, survival_page
 from support import command
+
+
+def test_a_retry_is_named_only_where_it_may_help() -> None:
+    """A mount option that is refused is refused again."""
+    refused = mounts.advised("mount -t xfs -o nobarrier /dev/loop0: xfs: Unknown parameter 'nobarrier'")
+    assert refused.endswith("'nobarrier': correct place.mount, or leave that combination out by [[exclude]]")
+    for words in ("Bad value for 'commit'", 'Unrecognized mount option "nobarrier"'):
+        assert "[[exclude]]" in mounts.advised(words)
+    assert mounts.advised("mount: No space left on device") == "mount: No space left on device"
+    never, perhaps = (factory.recording(status="failed", reason=reason) for reason in (refused, "the port is taken"))
+    assert could_not_run("cells", [never]) == "Some cells could not run: see above."
+    assert could_not_run("cells", [never, perhaps]).endswith("see above; --retry-failed runs them again.")
+
 
 EXPERIMENT = 'name = "t"\ntitle = "Größe – …"\nrepetitions = 1\nengine = "sqlite"\ndurability = "drive"\n[workload.commits]\ncount = 5\n'
 

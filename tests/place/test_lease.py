@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_who_wants_it_alone_waits_and_is_waited_for(
     with lease.leased(alone=first, who="the first", tell=heard.put):
         thread = threading.Thread(target=other, daemon=True)
         thread.start()
-        who = "the first" if first else "another acidtest"
+        who = "the first" if first else f"another acidtest (process {os.getpid()})"
         assert heard.get(timeout=SECONDS) == f"waiting for this machine, which {who} has"
     assert heard.get(timeout=SECONDS) == "has it"
     thread.join()

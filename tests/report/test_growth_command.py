@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import factory
 from acidtest.analysis import samples
+from acidtest.analysis.growth.answer import Prediction
 from acidtest.analysis.growth.recorded import recorded
 from acidtest.analysis.growth.series import Landmark, Series, SizePoint
+from acidtest.analysis.growth.words import expected
+from acidtest.analysis.summary import Interval
 from acidtest.cli import main
 from acidtest.journal.models import DatabaseSize, Recording
 from acidtest.journal.writer import JournalWriter
@@ -150,6 +154,32 @@ def test_a_run_that_grew(run, tmp_path: Path) -> None:
     assert "At 16 GB expect 56" in out
     (series,) = recorded(journal.header, samples.rows(journal.header, journal.recordings))
     assert series.points[0].rates == (900.0, 900.0)
+
+
+def test_a_reduced_scale_is_told_beside_what_is_predicted(run, tmp_path: Path) -> None:
+    whole = [measured(size, repetition) for size in (1, 2, 4, 8) for repetition in (1, 2)]
+    for name, percent in (("whole", 100), ("reduced", 10)):
+        recordings = [
+            one.model_copy(update={"workload": {**one.workload, "warehouse_percent": percent}}) for one in whole
+        ]
+        journal = factory.journal(recordings, growth={"sizes": ["1 GB", "2 GB", "4 GB", "8 GB"]})
+        (tmp_path / name).mkdir()
+        with JournalWriter(tmp_path / name, journal.header) as writer:
+            for recording in recordings:
+                writer.append(recording)
+    said = "Reduced scale: a warehouse has 10 % of its rows. No prediction carries over to another scale."
+    code, out, _ = run(tmp_path / "reduced", "--predict", "16GB")
+    assert code == 0
+    assert said in " ".join(out.split())
+    assert json.loads(run(tmp_path / "reduced", "--json")[1])["reduced_scale"] == ["a warehouse has 10 % of its rows"]
+    assert "Reduced scale" not in run(tmp_path / "whole", "--predict", "16GB")[1]
+
+
+def test_an_interval_that_says_little_leads() -> None:
+    wide = Prediction(10e9, 40.0, Interval(0.03, 3789.0), "power")
+    assert expected(wide) == "At 10 GB: cannot say, between 0.03 and 3789 a second (95 %, over all plausible models)."
+    narrow = expected(replace(wide, interval=Interval(30.0, 50.0)))
+    assert narrow.startswith("At 10 GB expect 40 a second, between 30 and 50 (95 %")
 
 
 def test_a_run_without_growth_is_refused(run, tmp_path: Path) -> None:

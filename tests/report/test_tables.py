@@ -12,12 +12,13 @@ import pytest
 
 from acidtest.errors import BadInput
 from acidtest.finding import together, wording
-from acidtest.journal.models import Journal
+from acidtest.journal.models import Journal, Recording
+from acidtest.report import verdicts
 from acidtest.report.numbers import interval, number, percent
 from acidtest.report.results import Notes, Results, results
 from acidtest.report.side_by_side import side_by_side, unlike
 from acidtest.report.terminal import print_results
-from factory import grown_logs, journal, limited, loaded, recording, study, tpcc
+from factory import grown_logs, journal, limited, loaded, recording, result, study, tpcc
 from terminals import printed, words
 
 
@@ -332,6 +333,35 @@ def test_what_storage_does_not_tell_is_marked_at_that_storage_alone() -> None:
     # A simulated disk's cache is the experiment's own.
     disk = place.model_copy(update={"disk": "nvme, write cache 32 MiB"})
     assert results(journal([known.model_copy(update={"place": disk})])).place_notes == {json.dumps(disk.alike()): ()}
+
+
+def test_what_storage_of_some_rows_tells_is_marked_at_those_rows_and_at_their_level() -> None:
+    """Two mount options on one image: the storage line is the same, and one row is not durable."""
+
+    def on(mount: str, rate: float) -> Recording:
+        one = recording({"workload": "tpcb", "engine": "sqlite", "mount": mount}, found=result(rate=rate))
+        facts = {"mount_options": f"rw,{mount}", "image": "loop, file, 1 GiB", "image_on": "ext4 (/dev/sda1, rw)"}
+        return one.model_copy(update={"place": one.place.model_copy(update=facts)})
+
+    both = [on("nobarrier", 900.0), on("relatime", 100.0)]
+    found = results(journal(both))
+    (n,) = [n for n, finding in enumerate(found.findings, start=1) if finding.rule.name == "no-barriers"]
+    (table,) = found.tables
+    assert {line.levels["mount"]: n in line.notes for line in table.lines} == {"nobarrier": True, "relatime": False}
+    assert n in found.notes_of_level(table, "mount", "nobarrier")
+    assert n not in found.notes_of_level(table, "mount", "relatime")
+    (effect,) = verdicts.effects(found, table).rows
+    best = next(column for column in verdicts.effects(found, table).columns if column.head == "best")
+    assert list(best.shown(effect).marks) == [n]
+    mark = str(n).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    (storage,) = [line for line in shown(found, 200).splitlines() if line.startswith("Storage: ")]
+    assert mark not in storage
+    # What all rows have stands at the storage alone.
+    alike = results(journal([one.model_copy(update={"place": both[0].place}) for one in both]))
+    (n,) = [n for n, finding in enumerate(alike.findings, start=1) if finding.rule.name == "no-barriers"]
+    assert not any(n in line.notes for line in alike.tables[0].lines)
+    (storage,) = [line for line in shown(alike, 200).splitlines() if line.startswith("Storage: ")]
+    assert storage.endswith(str(n).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")))
 
 
 def test_footnotes_that_differ_in_figures_are_one() -> None:

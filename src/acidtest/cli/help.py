@@ -45,18 +45,23 @@ def help(  # noqa: A001 - the command's name
     from acidtest.reference.find import Found, find
 
     name, command = " ".join(asked), _command(root, asked)
-    if page := shipped.pages().get(name.partition("#")[0]):
-        print(json_.dumps({"pages": [_page_json(name, page, whole=True)]}, indent=2) if json else _text(page))
-        return
     # "engines add" is the command, and no table of a build called add.
     found = Found() if command and len(asked) > 1 else find(".".join(asked))
     named = {name: command} if command else {}
     if not (found.keys or found.tables or named):
-        raise _unknown(name)
+        if (page := shipped.page_named(name)) is None:
+            raise _unknown(name)
+        _print_page(page, json=json)
+        return
     if json:
         _print_json(found, named)
     else:
         _print(found, named, root)
+
+
+def _print_page(name: str, *, json: bool) -> None:
+    page = shipped.pages()[name]
+    print(json_.dumps({"pages": [_page_json(name, page, whole=True)]}, indent=2) if json else _text(page))
 
 
 def _commands(command: Any, context: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -78,6 +83,7 @@ def _command(root: Any, words: list[str]) -> TyperCommand | TyperGroup | None:
 
 def _unknown(name: str) -> BadInput:
     from acidtest.audit.importers import declaration
+    from acidtest.fleet import spec
     from acidtest.reference.find import near
     from acidtest.reference.words import words
 
@@ -87,6 +93,8 @@ def _unknown(name: str) -> BadInput:
         return BadInput(f"help: {name} is a rule of the audit, and no key", "acidtest audit --rules lists them")
     if name.rpartition(".")[2] in declaration.ALL_KEYS:
         return BadInput(f"help: {name} is a key of benchmark.toml, and of no experiment", "acidtest help docs/AUDIT.md")
+    if name.rpartition(".")[2].strip("[]") in spec.ALL_KEYS:
+        return BadInput(f"help: {name} is a key of a fleet's file, and of no experiment", "acidtest help docs/FLEET.md")
     nearest = near(name, (*COMMANDS, *shipped.pages()))
     meant = f" (did you mean {' or '.join(nearest)}?)" if nearest else ""
     return BadInput(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,12 +17,12 @@ from rich.text import Text
 
 from acidtest.cli import streams
 from acidtest.cli.options import Json, Predict, option
-from acidtest.errors import BadInput, cannot_write, not_among
+from acidtest.errors import LEAVE_OUT, BadInput, cannot_write, not_among
 from acidtest.words import counted
 
 if TYPE_CHECKING:
     from acidtest.finding import Finding
-    from acidtest.journal.models import Journal
+    from acidtest.journal.models import Journal, Recording
     from acidtest.journal.probe import ProbeRecording
     from acidtest.report.pictures import Picture
     from acidtest.report.probe import Report as ProbeReport
@@ -40,6 +40,13 @@ def opened(path: Path) -> Journal:
     for line in journal.damaged:
         print(f"acidtest: {line.told}", file=sys.stderr)
     return journal
+
+
+def could_not_run(what: str, recordings: Iterable[Recording]) -> str:
+    """The last line about those that failed; it names --retry-failed only where some may run another time."""
+    failed = [recording.reason or "" for recording in recordings if recording.status == "failed"]
+    again = "" if all(LEAVE_OUT in reason for reason in failed) else "; --retry-failed runs them again"
+    return f"Some {what} could not run: see above{again}."
 
 
 @dataclass(frozen=True)

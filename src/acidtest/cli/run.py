@@ -51,7 +51,8 @@ def run(
             outcome = run_cells(
                 planned, file, out, watcher, retry_failed=retry_failed, devices=devices, predict=predicted
             )
-    statuses = {recording.status for recording in outcome.journal.recordings}
+    recordings = [recording for recording in outcome.journal.recordings if recording.status != "done"]
+    statuses = {recording.status for recording in recordings}
     del outcome  # the report reads the journal itself, and two of a large one need not be held
     with stop_signals.leaving(stop_signals.GOES_ON):
         rendered = report.render(out, waivers=planned.experiment.waive)
@@ -61,7 +62,7 @@ def run(
         print_results(rendered.results, console)
     rendered.page.show(console, json=json)
     if "failed" in statuses:
-        print("Some cells could not run: see above; --retry-failed runs them again.", file=sys.stderr)
+        print(report.could_not_run("cells", recordings), file=sys.stderr)
         raise typer.Exit(3)
     if "invalid" in statuses:
         print("Some cells are invalid and have no figure: see above.", file=sys.stderr)

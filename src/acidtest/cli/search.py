@@ -15,7 +15,7 @@ from rich.console import Console
 from acidtest.cli import complete, planning, stop_signals
 from acidtest.cli.options import Erase, ExperimentFile, Json, PerhapsOut, Quick, RetryFailed, UseDevice, option
 from acidtest.cli.progress import Bars, Lines
-from acidtest.cli.report import exit_if_severe, show_searches
+from acidtest.cli.report import could_not_run, exit_if_severe, show_searches
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput, MachineLacks
 from acidtest.words import counted
@@ -73,7 +73,7 @@ def search(
     results, page = show_searches(outcome.journal, out, console, json=json, waivers=planned.experiment.waive)
     broken = [line.search.broken for line in results.lines if line.search.broken]
     if any(recording.status == "failed" for recording in broken):
-        print("Some runs could not run: see above; --retry-failed runs them again.", file=sys.stderr)
+        print(could_not_run("runs", broken), file=sys.stderr)
         raise typer.Exit(3)
     if broken:
         print("A run is invalid, and without it nothing can be decided: see above.", file=sys.stderr)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,15 @@ def experiments() -> dict[str, Path]:
 def pages() -> dict[str, Path]:
     """By name, as messages give it: "docs/PLACES.md"."""
     return {f"docs/{file.name}": file for file in sorted((ROOT / "docs").glob("*.md"))}
+
+
+def page_named(name: str) -> str | None:
+    """Which page of docs/ goes by ``name``, in whatever case, with or without its folder and its ending."""
+
+    def bare(text: str) -> str:
+        return re.sub(r"[_\s]", "-", text.partition("#")[0].lower().removeprefix("docs/").removesuffix(".md"))
+
+    return next((page for page in pages() if bare(page) == bare(name)), None)
 
 
 def experiment_file(file: Path | None) -> Path | None:

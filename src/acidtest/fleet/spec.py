@@ -156,8 +156,11 @@ def _tuples(value: Any) -> Any:
 
 def _model(at: tuple[int | str, ...]) -> list[str]:
     """The keys that the table at this path may have."""
-    tables: Mapping[str, type[Model]] = {
-        "slurm": SlurmSpec, "kubernetes": KubernetesSpec, "tls": TlsFiles, "ssh_options": SshOptions, "hosts": HostSpec,
-    }  # fmt: skip
-    model = tables.get(str(at[0]), FleetSpec) if at else FleetSpec
+    model = TABLES.get(str(at[0]), FleetSpec) if at else FleetSpec
     return list(model.model_fields)
+
+
+TABLES: Mapping[str, type[Model]] = {
+    "slurm": SlurmSpec, "kubernetes": KubernetesSpec, "tls": TlsFiles, "ssh_options": SshOptions, "hosts": HostSpec,
+}  # fmt: skip
+ALL_KEYS = frozenset(FleetSpec.model_fields).union(*(model.model_fields for model in TABLES.values()))

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import shlex
 import threading
 import time
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acidtest.errors import CellFailed
+from acidtest.errors import LEAVE_OUT, CellFailed
 from acidtest.journal.models import SettingInForce
 from acidtest.place import loops
 from acidtest.place.facts import Mount, mounts_now
@@ -30,6 +31,8 @@ MOVE_MOUNT, FSOPEN, FSCONFIG, FSMOUNT = 429, 430, 431, 432
 SET_FLAG, SET_STRING, CREATE = 0, 1, 6
 AT_FDCWD, MOVE_MOUNT_F_EMPTY_PATH = -100, 4
 MNT_FORCE = 1
+# How kernels say that a file system does not take an option.
+OPTION_REFUSED = re.compile("unknown parameter|bad value for|unrecognized mount option", re.IGNORECASE)
 # Options of the mount, not of the file system.
 ATTRIBUTES = {
     "nosuid": 2, "nodev": 4, "noexec": 8, "relatime": 0, "noatime": 0x10, "strictatime": 0x20, "nodiratime": 0x80,
@@ -112,7 +115,12 @@ def _call(number: int, *arguments: Any, doing: str, context: int | None = None, 
         message = why.get(error, "")
     elif about.get("option") and not message:
         message = f"{about['option']}: {os.strerror(error)}"
-    raise CellFailed(f"{doing}: {message or os.strerror(error)}")
+    raise CellFailed(advised(f"{doing}: {message or os.strerror(error)}"))
+
+
+def advised(message: str) -> str:
+    """What a mount failed with, and what to do where the file system refuses an option, as it always will."""
+    return f"{message}: correct place.mount, or {LEAVE_OUT}" if OPTION_REFUSED.search(message) else message
 
 
 def _messages(context: int) -> str:

@@ -14,6 +14,7 @@ QUICK = "quick"  # whose keys are those of the whole file
 # Tables whose keys are factors: what stands behind them may be named without.
 OF_FACTORS = ("factors", "exclude", "base")
 NEAR_MAX = 3
+ALIKE = 0.7  # from which share of equal characters on two names are alike (difflib)
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ def near(asked: str, others: tuple[str, ...] = ()) -> list[str]:
     parts = _parts(asked)
     names = {key.name: key.name for key in keys()} | {table.name: table.name for table in tables() if table.path}
     bare = {key.bare: key.name for key in keys()}
-    whole = difflib.get_close_matches(".".join(parts), [*names, *others], n=NEAR_MAX)
-    ends = difflib.get_close_matches(parts[-1] if parts else "", list(bare), n=NEAR_MAX)
+    whole = difflib.get_close_matches(".".join(parts), [*names, *others], n=NEAR_MAX, cutoff=ALIKE)
+    ends = difflib.get_close_matches(parts[-1] if parts else "", list(bare), n=NEAR_MAX, cutoff=ALIKE)
     return list(dict.fromkeys([*whole, *(bare[end] for end in ends)]))[:NEAR_MAX]
 
 

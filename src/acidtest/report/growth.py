@@ -128,6 +128,12 @@ class Growth:
                 means[f"a warehouse has {percent:g} % of its rows"] = None
         return list(means)
 
+    @property
+    def scale(self) -> str:
+        """That the scale is reduced, in words; "" at full size."""
+        by = "; ".join(self.reduced_scale)
+        return f"Reduced scale: {by}. No prediction carries over to another scale." if by else ""
+
     @cached_property
     def held_out(self) -> Score:
         """Of the forecasts that were written down before anything of their size was loaded."""
@@ -165,6 +171,7 @@ class Growth:
                 }
                 for name, of in self.against_first
             ],
+            "reduced_scale": self.reduced_scale,
             "forecasts": self._scores_json(),
         }
 

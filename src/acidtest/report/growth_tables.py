@@ -134,6 +134,8 @@ def print_growth(growth: Growth, console: Console) -> None:
             print_table(Table(ANSWER, one.answer.sizes), console, "--json has all")
         for sentence in one.sentences:
             console.print(sentence, markup=False)
+        if growth.scale:
+            console.print(growth.scale, markup=False)
         if one.answer and one.answer.models:
             console.print()
             print_table(

@@ -87,6 +87,13 @@ class Results:
         """Numbers of the findings that concern this storage."""
         return self.place_notes.get(_alike(place), ())
 
+    def notes_of_level(self, table: Table, factor: str, level: str) -> dict[int, str]:
+        """The findings that every row with this level has, and not every row, by number."""
+        lines = [line for line in table.lines if line.row.done]
+        of = [set(line.notes) for line in lines if line.levels[factor] == level]
+        common = set.intersection(*of) if of else set()
+        return {n: self.note(n).text for n in sorted(common) if not all(n in line.notes for line in lines)}
+
     def note(self, number: int) -> Finding:
         return self.findings[number - 1]
 
@@ -226,19 +233,20 @@ def results(
     compared = comparisons(all_rows, base)
     waivers = journal.header.experiment.get("waive", {}) if waivers is None else waivers
     notes = Notes(waivers)
+    of_places = {_alike(r.place): judge.of(r.place) for r in journal.recordings if r.result}
+    stored = _of_storage(all_rows, of_places)
     tables = []
     for workload, rows in by_workload(all_rows).items():
         factors = tuple(samples.varying(rows))
         mine = tuple(c for c in compared if any(c.row is row for row in rows))
-        lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
+        lines = tuple(_line(row, rows, factors, base, mine, notes, stored[id(row)]) for row in rows)
         series = recorded(journal.header, rows, forecasts=journal.forecasts)
         grows = growth(series, predict) if series else None
         # Size is set against the rest in plots and tables of its own.
         grids = () if grows and not (down or across) else pivot.grids(lines, factors, base, down, across)
         loads = () if grows else _loads(rows, factors)
         tables.append(Table(workload, factors, lines, mine, loads, grids, tuple(effects(rows)), grows))
-    places = {_alike(r.place): r.place for r in journal.recordings if r.result}
-    place_notes = {alike: tuple(map(notes.number, judge.of(place))) for alike, place in places.items()}
+    place_notes = {alike: tuple(map(notes.number, found)) for alike, found in of_places.items()}
     bad = tuple(r for r in journal.recordings if r.status != "done")
     of_fleet = hosts.hosts(journal, all_rows)
     overall = tuple(waived([*compared_sides, *(judge.of(of_fleet) if of_fleet else [])], waivers))
@@ -270,6 +278,17 @@ def not_run(results: Results) -> str:
 
 def _alike(place: PlaceFacts) -> str:
     return json.dumps(place.alike())
+
+
+def _of_storage(rows: Sequence[Row], of_places: Mapping[str, Sequence[Finding]]) -> dict[int, list[Finding]]:
+    """Of each row, by its identity, what is doubtful about its storage and not about that of every row."""
+    found = {
+        id(row): [one for alike in dict.fromkeys(_alike(r.place) for r in row.done) for one in of_places.get(alike, ())]
+        for row in rows
+    }
+    said = [set(map(wording, found[id(row)])) for row in rows if row.done]
+    of_all = set.intersection(*said) if said else set()
+    return {row: [one for one in of if wording(one) not in of_all] for row, of in found.items()}
 
 
 def _loads(rows: Sequence[Row], factors: Sequence[str]) -> tuple[Load, ...]:
@@ -313,6 +332,7 @@ def _line(
     base: Mapping[str, str],
     compared: Sequence[Comparison],
     notes: Notes,
+    of_storage: Sequence[Finding],
 ) -> Line:
     is_base = base_of(row, rows, base) is row
     against_base = next((c for c in compared if c.is_base and c.row is row), None)
@@ -346,7 +366,7 @@ def _line(
         engine_work=engine_figures.engine_work(row),
         calls=calls_of(row),
         observed=next((recording for recording in row.done if recording.calls), None),
-        notes=tuple(sorted({notes.number(finding) for finding in judge.of_row(row)})),
+        notes=tuple(sorted({notes.number(finding) for finding in (*judge.of_row(row), *of_storage)})),
         terminal_classes=parts.classes(row),
         stages=parts.stages(row),
         stalls=tuple(stall for recording in row.done for stall in stalls.of_recording(recording)),

@@ -51,7 +51,7 @@ def print_results(results: Results, console: Console) -> None:
             console.print(sentence, style="dim", markup=False, highlight=False)
         if table.grids:
             _print_grids(results, table, console)
-            print_table(verdicts.effects(table.effects), console)
+            print_table(verdicts.effects(results, table), console)
             for sentence in conclusion(table.effects):
                 console.print(Text(sentence))
     print_table(commit_cost.table(results.commit_costs), console)
@@ -105,8 +105,8 @@ def _print_growth(results: Results, table: Table, growth: Growth, console: Conso
     if growth.pairs:
         console.print()
         print_table(growth_tables.ratios(growth), console)
-    if growth.reduced_scale:
-        console.print(f"Reduced scale: {'; '.join(growth.reduced_scale)}. The page shows what that keeps.", style="dim")
+    if growth.scale:
+        console.print(f"{growth.scale} The page shows what that keeps.", style="dim", markup=False)
 
 
 def _only_grids(table: Table) -> bool:
@@ -147,7 +147,8 @@ def _fitted(grid: pivot.Grid, relative: bool, made: Callable[..., Shown], consol
 
 
 def _print_place(results: Results, console: Console) -> None:
-    printed: dict[str, dict[int, None]] = {}
+    """Each storage once, with the numbers of the findings that concern all that is printed as this one."""
+    printed: dict[str, list[tuple[int, ...]]] = {}
     for recording in results.journal.recordings:
         place = recording.place
         if recording.status == "failed":
@@ -166,8 +167,9 @@ def _print_place(results: Results, console: Console) -> None:
                 f"Storage: {place.filesystem} on {place.device} ({place.mount_options}), "
                 f"write cache {place.write_cache}, scheduler {place.scheduler}"
             )
-        printed.setdefault(storage, {}).update(dict.fromkeys(results.notes_of(place)))
-    for storage, notes in printed.items():
+        printed.setdefault(storage, []).append(results.notes_of(place))
+    for storage, of in printed.items():
+        notes = [n for n in of[0] if all(n in others for others in of)]
         console.print(Text(storage, style="dim").append(marked(notes), style="yellow"))
 
 

@@ -10,6 +10,8 @@ from acidtest.analysis.compare import Comparison, Judged
 from acidtest.analysis.effects import Effect
 from acidtest.report.line import name_of
 from acidtest.report.numbers import interval, lower_by, number, percent
+from acidtest.report.results import Results
+from acidtest.report.results import Table as Measured
 from acidtest.report.table import NOTHING, Cell, Column, Table, short
 from acidtest.words import counted
 
@@ -59,8 +61,11 @@ def comparisons(made: Sequence[Comparison], factors: Sequence[str]) -> Table:
     return Table(columns, made)
 
 
-def effects(of: Sequence[Effect]) -> Table:
-    """What the factors do."""
+def effects(results: Results, measured: Measured) -> Table:
+    """What the factors do. A level has the numbers of the warnings that all of its rows have, and not every row."""
+
+    def level(one: Effect, name: str) -> Cell:
+        return Cell(name, marks=results.notes_of_level(measured, one.factor, name))
 
     def matters(one: Effect) -> Cell:
         return Cell(one.verdict, "strong" if one.verdict == "matters" else "soft")
@@ -68,8 +73,8 @@ def effects(of: Sequence[Effect]) -> Table:
     columns = [
         Column("factor", lambda one: short(one.factor), right=False, only="terminal"),
         Column("factor", lambda one: one.factor, right=False, only="page"),
-        Column("best", lambda one: one.best, right=False),
-        Column("worst", lambda one: one.worst, right=False),
+        Column("best", lambda one: level(one, one.best), right=False),
+        Column("worst", lambda one: level(one, one.worst), right=False),
         Column("times", lambda one: number(one.ratio.median), only="terminal"),
         Column("times as fast", lambda one: Cell(number(one.ratio.median), "strong"), only="page"),
         Column("95 %", lambda one: Cell(interval(one.ratio), why=one.ratio.reason or "")),
@@ -85,7 +90,9 @@ def effects(of: Sequence[Effect]) -> Table:
         "Holm's correction over the factors, show it. Would find: by how much slower the worst level must be for that "
         "to be shown in four of five such experiments; where not even a halving would be, the runs cannot tell."
     )
-    return Table(columns, of, "effects", "What the factors do", "best over worst level", page_explained=explained)
+    return Table(
+        columns, measured.effects, "effects", "What the factors do", "best over worst level", page_explained=explained
+    )
 
 
 def _p(one: Comparison | Effect) -> str:

@@ -25,11 +25,12 @@ def expected(prediction: Prediction) -> str:
     """A prediction in one or more sentences."""
     if prediction.refused or prediction.rate is None or prediction.interval is None:
         return f"{size_text(prediction.bytes)}: {prediction.refused}."
-    words = (
-        f"At {size_text(prediction.bytes)} expect {prediction.rate:.4g} a second, between "
-        f"{_rate(prediction.interval.low)} and {prediction.interval.high:.4g} (95 %, over all plausible models; "
-        f"the figure is the {prediction.model} model's)."
-    )
+    at, between = size_text(prediction.bytes), f"between {_rate(prediction.interval.low)} and "
+    between += f"{prediction.interval.high:.4g}"
+    words = f"At {at} expect {prediction.rate:.4g} a second, {between} (95 %, over all plausible models; the figure is "
+    words += f"the {prediction.model} model's)."
+    if prediction.interval.high > WIDE * prediction.interval.low:
+        words = f"At {at}: cannot say, {between} a second (95 %, over all plausible models)."
     return " ".join([words, *map(_sentence, prediction.doubts)])
 
 

@@ -88,7 +88,13 @@ class GuestFileSystem:
         options = ",".join(self._options) or "defaults"
         mount = f"mount -t {self.name} -o {shlex.quote(options)} {self._device} {self._at}"
         why = "{ dmesg | tail -n 3 >&2; exit 1; }"
-        self._guest.run(f"in the guest: mount -t {self.name} -o {options}", f"dmesg -c >/dev/null; {mount} || {why}")
+        doing = f"in the guest: mount -t {self.name} -o {options}"
+        try:
+            self._guest.run(doing, f"dmesg -c >/dev/null; {mount} || {why}")
+        except CellFailed as error:
+            if (message := mounts.advised(error.message)) == error.message:
+                raise
+            raise CellFailed(message, error.remedy) from None
 
     def look(self) -> Look:
         output = self._guest.run("reading the storage", LOOK.format(path=self._at, queue=self._queue))
