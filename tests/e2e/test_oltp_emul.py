@@ -83,7 +83,7 @@ def test_what_the_kit_has_wrong_makes_the_recording_invalid(acidtest: Run, tmp_p
 def test_a_halted_kit_ends_the_run_and_says_so(acidtest: Run, tmp_path: Path, sessions: str) -> None:
     small_kit.write(tmp_path / "kit", nothing=0, halt=1)
     out = tmp_path / "out"
-    acidtest("run", experiment(tmp_path, ["firebird-4.0"], f'count = 1000000\nsessions = "{sessions}"'), "--out", out)
+    acidtest("run", experiment(tmp_path, ["firebird-4.0"], f'count = 20000\nsessions = "{sessions}"'), "--out", out)
     (recording,) = journal_lines(out)
     assert recording["status"] == "failed"
     assert "the kit has halted its test" in recording["reason"]
