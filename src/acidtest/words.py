@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 # What the rig's details count, and "differ", which agrees with its number too.
 _PLURALS = {
@@ -23,6 +24,17 @@ def counted(number: float, noun: str, plural: str = "", *, spec: str = ",") -> s
     """
     shown = f"{number:{spec}}"
     return f"{shown} {noun if shown == '1' else plural or f'{noun}s'}"
+
+
+def three_digits(value: float) -> str:
+    """``84.1``, ``12,300``: three significant digits, without zeros at the end."""
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def first_of(names: Sequence[str], most: int, between: str = ", ") -> str:
+    """``a, b and 3 more``: the first names, and how many are left out."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return between.join(names[:most]) + more
 
 
 def agreeing(text: str) -> str:

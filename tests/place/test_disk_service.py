@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from acidtest import files
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
-from acidtest.files import find_rig, sync_filesystem
+from acidtest.files import find_rig, fsync_path, sync_filesystem
 from acidtest.place import check, disk_service, holders, leftovers, loops, release_leftovers
 from blocks import loops_over_files_in, mounts_below
 
@@ -76,14 +76,6 @@ def write_block(device: Path, number: int, byte: int) -> None:
             os.pwrite(handle, aligned, number * BLOCK)
         finally:
             os.close(handle)
-
-
-def flush(device: Path) -> None:
-    handle = os.open(device, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def block(device: Path, number: int) -> bytes:
@@ -177,7 +169,7 @@ def test_a_disk_with_a_log_goes_back_to_any_record_again_and_again_until_a_cut_e
     assert device
     for byte in (1, 2, 3):
         write_block(device, 5, byte)
-        flush(device)
+        fsync_path(device)
     records = acidtest("log", "logged")["records"]
     writes = [record["record"] for record in records if record["kind"] == "write"]
     assert len(writes) == 3
@@ -185,7 +177,7 @@ def test_a_disk_with_a_log_goes_back_to_any_record_again_and_again_until_a_cut_e
         assert acidtest("restore", "logged", "--record", str(writes[byte - 1] + 1))["device"] == str(device)
         assert block(device, 5) == bytes([byte]) * BLOCK
     write_block(device, 6, 7)
-    flush(device)
+    fsync_path(device)
     last = acidtest("status", "logged")["log_records"]
     assert [back for back, _ in acidtest("log", "logged")["left"]] == [writes[byte - 1] + 1 for byte in (2, 1, 3, 2)]
     acidtest("restore", "logged", "--record", str(writes[2] + 1))
@@ -245,7 +237,7 @@ def test_a_fault_cuts_the_power_at_a_request_and_the_disk_is_restored_as_after_a
         assert disk.device
         for number in range(4):
             write_block(disk.device, number, 1)
-            flush(disk.device)
+            fsync_path(disk.device)
         assert disk.drive.stats().power == "ghost"
     with disk_service.opened("counted") as disk:
         disk.restore()

@@ -16,7 +16,7 @@ from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.filesystems import IN_MEMORY, WITHOUT_FLUSHES
 from acidtest.journal.diagnosis import DURABLE, is_reference
-from acidtest.words import counted
+from acidtest.words import counted, three_digits
 
 Standing = Literal["likely", "possible", "cannot tell", "unlikely", "not looked at"]
 STANDINGS: tuple[Standing, ...] = ("likely", "possible", "cannot tell", "unlikely", "not looked at")
@@ -181,8 +181,8 @@ class Waited:
     def says(self, durably: str) -> str:
         rates = [median(one.rates) or 0.0 for one in (self.durable, self.found)]
         return (
-            f"{durably} the rate of {self.workload} is {_figure(rates[0])} a second; as it was found it is "
-            f"{_figure(rates[1])}, which is {_times(self.ratio)} as high."
+            f"{durably} the rate of {self.workload} is {three_digits(rates[0])} a second; as it was found it is "
+            f"{three_digits(rates[1])}, which is {_times(self.ratio)} as high."
         )
 
 
@@ -324,7 +324,7 @@ def _flush(figures: Figures, share: Summary | None, waited: Sequence[Waited] = (
         said.append(f"of the measured time the device was at work: {_percent(seen)}")
     if flush.median:
         most = 1e6 / (flush.median * (each if were_counted else 1.0))
-        said.append(f"one session can commit about {_figure(most)} times a second at most, by the flush alone")
+        said.append(f"one session can commit about {three_digits(most)} times a second at most, by the flush alone")
     known = [one for one in (share, seen) if one is not None and one.median is not None]
     bounds = [one.interval for one in known if one.interval is not None]
     if len(bounds) < len(known):
@@ -367,8 +367,8 @@ def _apart(ran: Ran) -> Iterator[str]:
     if middle and rate and (mean := 1e6 / rate) >= APART * middle:
         above = counted(mean / middle, "time", spec=".2g")
         yield (
-            f"a commit, mean (of which the rate is): {_figure(mean)} µs, {above} the median: most of the time went "
-            "into few slow commits, or passed between commits"
+            f"a commit, mean (of which the rate is): {three_digits(mean)} µs, {above} the median: most of the time "
+            "went into few slow commits, or passed between commits"
         )
 
 
@@ -589,8 +589,10 @@ def _listed(name: Name, held: Sequence[str] | None, figures: Figures, nothing: s
 def _us(summary: Summary) -> str:
     if summary.median is None:
         return "not measured"
-    between = f" ({_figure(summary.interval.low)} – {_figure(summary.interval.high)})" if summary.interval else ""
-    return f"{_figure(summary.median)} µs{between}"
+    between = (
+        f" ({three_digits(summary.interval.low)} – {three_digits(summary.interval.high)})" if summary.interval else ""
+    )
+    return f"{three_digits(summary.median)} µs{between}"
 
 
 def _times(summary: Summary) -> str:
@@ -603,10 +605,6 @@ def _times(summary: Summary) -> str:
 def _percent(summary: Summary) -> str:
     between = f" ({summary.interval.low:.0%} – {summary.interval.high:.0%})" if summary.interval else ""
     return f"{summary.median or 0.0:.0%}{between}"
-
-
-def _figure(value: float) -> str:
-    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _bytes(value: int) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import log
 
 from acidtest.analysis.summary import Summary
+from acidtest.words import three_digits
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ def likeness(flush: Summary) -> str:
 
 def sentence(flush: Summary) -> str:
     """ "A flush takes 900 µs (880 to 920): as slow as a network volume (Amazon EBS) (500 to 1,420 µs)"."""
-    between = f" ({_us(flush.interval.low)} to {_us(flush.interval.high)})" if flush.interval else ""
-    return f"A flush takes {_us(flush.median or 0.0)} µs{between}: {likeness(flush)}"
+    between = f" ({three_digits(flush.interval.low)} to {three_digits(flush.interval.high)})" if flush.interval else ""
+    return f"A flush takes {three_digits(flush.median or 0.0)} µs{between}: {likeness(flush)}"
 
 
 def contradiction(rotational: str, flush: Summary) -> str:
@@ -113,16 +114,13 @@ def contradiction(rotational: str, flush: Summary) -> str:
         return ""
     if rotational == "yes" and bounds.high < FASTEST_TURN_US:
         return (
-            f"it reports that it rotates, as virtio does of any, but a flush takes {_us(bounds.high)} µs at most; the "
-            f"fastest disk turns once in {FASTEST_TURN_US:,.0f}: it does not rotate, or a cache answers for it"
+            "it reports that it rotates, as virtio does of any, but a flush takes "
+            f"{three_digits(bounds.high)} µs at most; the fastest disk turns once in {FASTEST_TURN_US:,.0f}: "
+            "it does not rotate, or a cache answers for it"
         )
     if rotational == "no" and bounds.low >= DISK.low_us:
         return (
-            f"it reports that it does not rotate, but a flush takes {_us(bounds.low)} µs at least, as long as a turn "
-            "of a disk: something above it or beside it holds flushes back"
+            f"it reports that it does not rotate, but a flush takes {three_digits(bounds.low)} µs at least, as long as "
+            "a turn of a disk: something above it or beside it holds flushes back"
         )
     return ""
-
-
-def _us(value: float) -> str:
-    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"

@@ -15,7 +15,7 @@ from acidtest.audit import claims, disclosed
 from acidtest.audit.bench import Bench
 from acidtest.finding import SEVERITIES, Evidence, Finding, Rule, Severity, Unchecked
 from acidtest.report.table import print_unchecked
-from acidtest.words import counted, harmless
+from acidtest.words import counted, first_of, harmless
 
 STYLES: dict[Severity, str] = {"invalid": "bold red", "doubtful": "yellow", "note": "cyan"}
 VERDICT_STYLES: dict[claims.Verdict, str] = {"does not follow": "red", "cannot tell": "yellow", "follows": "green"}
@@ -66,8 +66,7 @@ def print_findings(
         text = "; ".join(f"{item.what} ({item.how(bench)})" for item in items)
         console.print(Text("Disclosed: ", style="bold").append(f"{harmless(text)}.", style="not bold dim"))
     if bench.unread:
-        names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8:,} more" if len(bench.unread) > 8 else "")
-        _dim(console, f"not read, of an unknown kind: {names}")
+        _dim(console, f"not read, of an unknown kind: {first_of(bench.unread, 8)}")
     print_unchecked(unchecked, console)
     if instead:
         console.print(Text("Instead: ", style="bold").append(f"{instead.asks} {instead.why}", style="not bold"))

@@ -84,13 +84,10 @@ def refuse_changed_engines(held: Journal, engines: Mapping[str, EngineFacts], wh
     """Raise BadInput where an engine, by its id, is not the build with which the journal's cells were measured: one
     level would have figures of two. What a server by URL is shows only in its sessions, and of a program
     ``refuse_other_programs`` knows more."""
-    problems = Problems()
+    problems, measured = Problems(), engines_of(held)
     for id, now in engines.items():  # noqa: A001
         if now.mode == program.FAMILY:
             continue
-        measured = [
-            recording.engine for recording in held.recordings if recording.engine and recording.status != "failed"
-        ]
         before = next((facts for facts in measured if facts.id == id and not _is_same_engine(facts, now)), None)
         if before is not None:
             problems.add(
@@ -132,9 +129,8 @@ def facts_of(engine: Engine) -> EngineFacts:
 def refuse_other_programs(held: Journal, engines: Iterable[Engine], where: Path) -> list[str]:
     """Raise BadInput where a program of the user's is another one than that whose power was cut for the journal: its
     verdicts are repeated as those of the program that is there. Answers what would not have been noticed."""
-    notes = []
+    notes, before = [], engines_of(held)
     for engine in engines:
-        before = programs_of(held)
         if not isinstance(engine, Program) or not before:
             continue
         try:
@@ -146,8 +142,8 @@ def refuse_other_programs(held: Journal, engines: Iterable[Engine], where: Path)
     return notes
 
 
-def programs_of(held: Journal) -> list[EngineFacts]:
-    """The program of each cut of a journal that could be made."""
+def engines_of(held: Journal) -> list[EngineFacts]:
+    """The engine, or the program, of each cell or cut of a journal that could be made."""
     return [recording.engine for recording in held.recordings if recording.engine and recording.status != "failed"]
 
 

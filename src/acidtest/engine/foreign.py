@@ -18,6 +18,7 @@ from acidtest.engine.compare import Answers, spoken
 from acidtest.errors import BadInput
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target, Tls
+from acidtest.words import first_of
 
 if TYPE_CHECKING:
     from acidtest.experiment.models import Wire
@@ -169,8 +170,7 @@ NOTHING_THERE = "holds no table, and prepared = true says that you have prepared
 
 def others(tables: str) -> str:
     """The first of the tables that are in the way, for a message."""
-    names = tables.split(",")
-    return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+    return first_of(tables.split(","), 5)
 
 
 def held_against(

@@ -18,7 +18,7 @@ from typing import Protocol
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.experiment import PlaceSpec
 from acidtest.experiment.places import RAW
-from acidtest.files import sync_filesystem
+from acidtest.files import fsync_path, sync_filesystem
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, DiskStats, GhostFlushes
@@ -283,7 +283,7 @@ class CuttablePlace:
         self._attach()
         try:
             _write(self.device, old)
-            _flush(self.device)
+            fsync_path(self.device)
             if write is not _write:
                 self._drive.fault(IGNORES_WRITE_THROUGH)
             write(self.device, new)
@@ -406,14 +406,6 @@ def _write(device: Path, block: bytes) -> None:
                 os.pwrite(handle, aligned, number * BLOCK)
         finally:
             os.close(handle)
-
-
-def _flush(device: Path) -> None:
-    handle = os.open(device, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _read(device: Path) -> bytes:

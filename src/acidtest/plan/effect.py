@@ -9,6 +9,7 @@ from acidtest.errors import BadInput, Problems, nearest
 from acidtest.experiment.places import KEYS_OF_KIND, NEEDS, OF_CUTS, OF_MEMORY
 from acidtest.plan.cells import Plan
 from acidtest.plan.reach import DEFAULTS, Path
+from acidtest.words import first_of
 from acidtest.workload import NEEDS as OF_WORKLOADS
 from acidtest.workload import OF_TABLES, kinds_with
 
@@ -101,8 +102,7 @@ def check(plan: Plan, where: str, reached_by: Reached) -> None:
     for path in dropped:
         by_reason.setdefault(_why(plan, path, where), []).append(_named(path))
     for why, names in by_reason.items():
-        more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
-        problems.add(BadInput(f"{where}: {', '.join(names[:NAMED_MAX])}{more}: {why.reason}", why.remedy))
+        problems.add(BadInput(f"{where}: {first_of(names, NAMED_MAX)}: {why.reason}", why.remedy))
     problems.check()
 
 

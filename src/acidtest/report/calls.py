@@ -16,7 +16,7 @@ from acidtest.report.line import Line
 from acidtest.report.numbers import number
 from acidtest.report.statements import print_statements
 from acidtest.report.table import Cell, Column, Table, print_table
-from acidtest.words import counted
+from acidtest.words import counted, first_of
 
 TIED = {
     "thread": "a commit's calls are those of its own thread",
@@ -153,9 +153,8 @@ def of_commits(lines: Sequence[Line]) -> Table:
 def _print_others(files: Sequence[FileUse], console: Console) -> None:
     if not files:
         return
-    named = [f"{use.path} ({', '.join(filter(None, (use.role, *use.flags)))})" for use in files[:OTHERS_MAX]]
-    more = f" and {len(files) - OTHERS_MAX:,} more" if len(files) > OTHERS_MAX else ""
-    console.print(Text(f"Open or read only: {'; '.join(named)}{more}.", style="dim"))
+    named = [f"{use.path} ({', '.join(filter(None, (use.role, *use.flags)))})" for use in files]
+    console.print(Text(f"Open or read only: {first_of(named, OTHERS_MAX, '; ')}.", style="dim"))
 
 
 def hints(recording: Recording) -> list[str]:
@@ -237,11 +236,10 @@ def of_others(typical: TypicalCommit) -> str:
     if not others:
         return ""
     names = list(dict.fromkeys(line.who for line in others))
-    more = f" and {len(names) - OTHERS_MAX:,} more" if len(names) > OTHERS_MAX else ""
     written = sum(line.bytes or 0 for line in others if "write" in line.what)
     return (
         f"On the same disk meanwhile, by threads that made no call for this commit: {counted(len(others), 'request')}, "
-        f"{counted(written, 'byte')} written ({', '.join(names[:OTHERS_MAX])}{more})."
+        f"{counted(written, 'byte')} written ({first_of(names, OTHERS_MAX)})."
     )
 
 

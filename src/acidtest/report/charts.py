@@ -20,7 +20,7 @@ from acidtest.report.pivot import Grid
 from acidtest.report.results import Table
 from acidtest.report.table import short
 from acidtest.report.vega import COLOUR, POINT, Chart, Curve, Panel, Row, Spec, layer, plot, quantity
-from acidtest.words import counted
+from acidtest.words import counted, first_of
 
 VERDICTS = {"survived": Look(GREEN, "circle"), "lost": Look(RED, "diamond"), "unknown": Look(ORANGE, "square")}
 BARS_MAX = 60
@@ -375,5 +375,4 @@ def _legend(
 def not_drawn(what: str, names: Sequence[str], why: str) -> tuple[str, ...]:
     if not names:
         return ()
-    more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
-    return (f"{what}: {'; '.join(names[:NAMED_MAX])}{more} ({why}).",)
+    return (f"{what}: {first_of(names, NAMED_MAX, '; ')} ({why}).",)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from acidtest.journal.inspected import Inspected
-from acidtest.words import counted
+from acidtest.words import counted, first_of
 
 Severity = Literal["severe", "note"]
 
@@ -55,9 +55,8 @@ def alike(others: Iterable[str]) -> str:
     names = list(others)
     if not names:
         return ""
-    more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
     lead = "Another is" if len(names) == 1 else counted(len(names), "other is", "others are")
-    return f" {lead} like it: {', '.join(names[:NAMED_MAX])}{more}."
+    return f" {lead} like it: {first_of(names, NAMED_MAX)}."
 
 
 def listed(name: str, fact: str, head: str, threshold: str, do: str, source: str) -> Rule:

@@ -16,6 +16,7 @@ from acidtest.audit.result_text import and_more
 from acidtest.families import PRODUCTS
 from acidtest.finding import FAIR, Evidence, Found, rule
 from acidtest.settings import alike
+from acidtest.words import first_of
 
 DEBUG_VERSION = re.compile(
     r"\d-(?:\w+-)?debug\b", re.IGNORECASE
@@ -48,8 +49,7 @@ def all_named(sides: Iterable[Side], among: Iterable[Side] = ()) -> str:
 def listed(names: Iterable[str]) -> str:
     """Each name once, of many the first: the evidence has each. Names of our rows have commas in them."""
     each = list(dict.fromkeys(names))
-    more = f" and {len(each) - NAMED_MAX:,} more" if len(each) > NAMED_MAX else ""
-    return ("; " if any("," in name for name in each) else ", ").join(each[:NAMED_MAX]) + more
+    return first_of(each, NAMED_MAX, "; " if any("," in name for name in each) else ", ")
 
 
 @rule(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from acidtest.analysis.expected_loss import PLUG, is_unannounced
-from acidtest.conductor.admission import programs_of, refuse_other_program
+from acidtest.conductor.admission import engines_of, refuse_other_program
 from acidtest.conductor.conduct import Estimate, RunOutcome
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.watcher import Watcher
@@ -136,7 +136,7 @@ def watch(
     output = Output(out, first_line, CUTS, runs_again=lambda recording: recording.status == "failed")
     held = output.held()
     if held and not output.remaining(cuts, held):
-        if programs_of(held) and plan.experiment.program is not None:
+        if engines_of(held) and plan.experiment.program is not None:
             tell("All cuts are in the journal: no machine was asked whether the program has changed since.")
         watcher.begins(len(cuts.cells), len(cuts.cells), str(address))
         return RunOutcome(held, 0)
@@ -146,7 +146,7 @@ def watch(
         took: list[tuple[Cell, float]] = []
         estimate = Estimate(lambda cells: time_left(cells, took))
         left = {cell.id: cell for cell in remaining}
-        admit_machine = partial(admitted, digest_of(plan), lambda: programs_of(writer.journal), where)
+        admit_machine = partial(admitted, digest_of(plan), lambda: engines_of(writer.journal), where)
         witness = Witness(address, admit_machine, switch, patience, out / KEPT, tell)
         try:
             for cell in remaining:
